@@ -1,13 +1,14 @@
 """`python -m baselines best`: which move is best on a board."""
 
+from dataclasses import replace
 from json import dumps
 from pathlib import Path
 
 import numpy as np
 
 from baselines.agents import STRONG, Task, usual_env
-from baselines.commands.options import USUAL, Env, EnvKwargs, How, Search
-from baselines.players import names_run, open_player
+from baselines.commands.options import Playing, PlayOptions
+from baselines.players import names_run
 from baselines.solver.boards import is_solved_quickly
 from baselines.training.run_folder import Run
 from baselines.viewing.moves import action_names, exact_values, in_words
@@ -16,16 +17,14 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import read_board, rows_of
 
 DEPTH = 3
+USUAL = PlayOptions(search=DEPTH)
 EXACT = ("optimal", "minimax", "minimax_first")
 
 
 def best(
     board: str,
     agent: str | None = None,
-    env: Env = None,
-    env_kwargs: EnvKwargs = None,
-    search: Search = DEPTH,
-    search_options: How = USUAL,
+    playing: Playing = USUAL,
     json: bool = False,
 ) -> None:
     """Say which move is best on a board, and what each move is worth.
@@ -43,18 +42,19 @@ def best(
         path = Path(agent)
         game = Run.read(path.parent if path.is_file() else path).config.task.game
     else:
-        task, rows = Task.of(env or usual_env(agent or STRONG), env_kwargs), rows_of(board)
+        task = Task.of(playing.env or usual_env(agent or STRONG), playing.env_kwargs)
+        rows = rows_of(board)
         is_grid = len(rows) > 1 and len({len(row) for row in rows}) == 1
         if is_grid and isinstance(task.game, SlidingGame):
             task = Task.of(task.env, {"shape": (len(rows), len(rows[0])), **task.env_kwargs})
-        game, env, env_kwargs = task.game, task.env, dict(task.env_kwargs)
+        game, playing = task.game, replace(playing, env=task.env, env_kwargs=dict(task.env_kwargs))
         read_board(game, board)  # what is no board is told first
         small = "optimal" if is_solved_quickly(game) else STRONG
         agent = agent or (small if isinstance(game, SlidingGame) else "minimax")
     is_sliding = isinstance(game, SlidingGame)
-    if search == DEPTH and (agent in EXACT or not is_sliding):
-        search = None  # exact values need none
-    played = open_player(agent, env, env_kwargs, search=search, **vars(search_options))
+    if playing.search == DEPTH and (agent in EXACT or not is_sliding):
+        playing = replace(playing, search=None)  # exact values need none
+    played = playing.open(agent)
     game = played.task.game
     known = exact_values(game) if agent in EXACT else None  # minimax has probabilities alone
     if not (values_of := getattr(played.agent, "action_values", known)):

@@ -21,12 +21,8 @@ def compare(
     /,
     episodes: Count = 1000,
     seed: options.GamesSeed = 0,
-    env: options.Env = None,
-    env_kwargs: options.EnvKwargs = None,
+    playing: options.Playing = options.PLAYING,
     side: options.Side | None = None,
-    wrappers: options.Wrappers = (),
-    search: options.Search = None,
-    search_options: options.How = options.USUAL,
     unfinished: options.Unfinished = False,
     out: options.Rows = None,
 ) -> None:
@@ -48,32 +44,28 @@ def compare(
     folders = [Path(name) for name in agents if names_run(name) and Path(name).is_dir()]
     left_out = set(folders) - set(with_runs(folders))
     names = [name for name in agents if Path(name) not in left_out]
-    runs: dict[str, Player] = {}
+    opened: dict[str, list[Player]] = {}
     tasks: dict[Any, Task] = {}  # each in the words of the first run that plays it
     for name in filter(names_run, names):
-        how = {"search": search, "unfinished": unfinished, **vars(search_options)}
-        run = open_player(name, env, env_kwargs, **how)
+        run = replace(playing, wrappers=()).open(name, unfinished=unfinished)
         same = tasks.setdefault(run.task.key, run.task)
         run = run._replace(task=replace(run.task, env_kwargs=same.env_kwargs))
-        runs[name] = with_path(run, name)
-    asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()] or [(env, env_kwargs)]
-    players = []
-    for name in names:
-        if name in runs:
-            players.append(runs[name])
-            continue
-        own = {"wrappers": wrappers} if names_file(name) else {}
-        for task in asked:
-            player = open_player(name, *task, seed=seed, agent_kwargs=own)
-            players.append(with_path(player, name))
+        opened[name] = [with_path(run, name)]
     # All sides are checked before the first game: the one asked for, or all that runs have learned.
     learned: dict[str, dict[str | None, None]] = {}
-    for run in runs.values():
+    for (run,) in opened.values():
         sides = run.sides_to_evaluate(side, exact=False)
         learned.setdefault(run.task.env, {}).update(dict.fromkeys(sides))
+    asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()]
+    for name in (name for name in names if name not in opened):
+        own = {"wrappers": playing.wrappers} if names_file(name) else {}
+        games = asked or [(playing.env, playing.env_kwargs)]
+        players = [open_player(name, *task, seed=seed, agent_kwargs=own) for task in games]
+        opened[name] = [with_path(player, name) for player in players]
     planned = [
         (player, as_side)
-        for player in players
+        for name in names
+        for player in opened[name]
         for each in learned.get(player.task.env, [side])
         for as_side in player.sides_to_evaluate(each, exact=False)
     ]

@@ -11,7 +11,7 @@ from baselines.evaluation.judging import ENV, SECONDS, judge
 from baselines.evaluation.rows import SUFFIXES, block
 from baselines.evaluation.sampled import Stopped
 from baselines.evaluation.submissions import SUFFIX, text_of
-from baselines.players import Player, given_options, open_player, play_all, with_path
+from baselines.players import Player, open_player, play_all, with_path
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count, Positive
 from tile_envs.errors import UsageError
@@ -21,17 +21,13 @@ from tile_envs.files import checked_file
 def evaluate(
     agents: options.Agents,
     /,
-    env: options.Env = None,
+    playing: options.Playing = options.PLAYING,
     episodes: Count = 1000,
     seed: options.GamesSeed = 0,
-    env_kwargs: options.EnvKwargs = None,
     agent_kwargs: dict[str, Any] | None = None,
     side: options.Side | None = None,
     seconds: Positive = SECONDS,
     exact: bool = False,
-    wrappers: options.Wrappers = (),
-    search: options.Search = None,
-    search_options: options.How = options.USUAL,
     placer_agent: str | None = None,
     placer_depth: Count | None = None,
     unfinished: options.Unfinished = False,
@@ -63,19 +59,19 @@ def evaluate(
         raise UsageError("evaluate needs an agent: its name, or the folder of its run.")
     if placer_agent is None and placer_depth is not None:
         raise UsageError("--placer-depth needs --placer-agent.")
-    if placer_agent is not None and (exact or "placer" in (env_kwargs or {})):
+    if placer_agent is not None and (exact or "placer" in playing.env_kwargs):
         raise UsageError("leave out --placer-agent: not with --exact, or a placer in --env-kwargs.")
-    own = {**(agent_kwargs or {}), **({"wrappers": wrappers} if wrappers else {})}
-    how: Any = {"seed": seed, "agent_kwargs": own, "search": search, **vars(search_options)}
+    opening: Any = {"agent_kwargs": agent_kwargs, "unfinished": unfinished}
     results, failures = list[Result](), list[str]()
     try:
         for name in agents:
             played: Iterable[Result]
             if name.endswith(SUFFIX):
-                searches = search is not None or given_options(vars(search_options))
-                if any((exact, own, placer_agent, searches)):
+                env, task = playing.env, playing.env_kwargs
+                other = playing != options.PlayOptions(env=env, env_kwargs=task) or agent_kwargs
+                if exact or placer_agent or other:
                     raise UsageError(f"{name} is a strategy: it has no options but --seconds.")
-                task = {**(env_kwargs or {}), **options.given(side=side)}
+                task = task | options.given(side=side)
                 text, file = text_of(Path(name)), Path(name).name
                 row = judge(text, env or ENV, episodes, seed, seconds, env_kwargs=task, name=file)
                 if row["failed"] == row["episodes"]:
@@ -83,7 +79,7 @@ def evaluate(
                     continue
                 played = [Result(row)]
             else:
-                player = open_player(name, env, env_kwargs, unfinished=unfinished, **how)
+                player = playing.open(name, seed, **opening)
                 player = with_path(player, name) if agents[1:] else player
                 if placer_agent is not None:
                     player = _placed_by(placer_agent, placer_depth or 1, player, unfinished)

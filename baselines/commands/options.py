@@ -1,5 +1,6 @@
 """The options that commands share."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -7,6 +8,7 @@ from typing_extensions import Doc
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from baselines.commands import Shaped
+from baselines.players import Player, open_player
 from baselines.search.options import SearchOptions
 from baselines.settings import Seed
 
@@ -36,20 +38,6 @@ Env = Annotated[
 EnvKwargs = Shaped[dict[str, Any] | None]
 SEED = Doc("The seed of the list of games, and of the agent's own random numbers.")
 GamesSeed = Annotated[Seed, SEED]
-Wrappers = Annotated[
-    tuple[str, ...],
-    Doc("Wrappers that a model of Stable-Baselines3 by its file has learned with, in their order."),
-]
-Search = Annotated[
-    int | None,
-    Doc(
-        "The depth of a search with an agent's action values, in moves; 1 is no search, 2 "
-        "looks at the next tile and the move after it. With milliseconds it is the deepest."
-    ),
-]
-How = Annotated[SearchOptions, OmitArgPrefixes]
-"""The options of that search."""
-USUAL = SearchOptions()
 Side = Literal["X", "O", "random", "both"]
 Unfinished = Annotated[
     bool, Doc("Evaluate a run before its budget is used up; the agent's name says so.")
@@ -60,3 +48,31 @@ Rows = Annotated[Path | None, Doc("Write the rows to this file, .csv or .json, t
 def given(**values: Any) -> dict[str, Any]:
     """Return the options that are given, of those whose default is None."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class PlayOptions(SearchOptions):
+    """What an agent plays, and how far it looks ahead.
+
+    Attributes:
+        wrappers: Wrappers that a model of Stable-Baselines3 by its file has learned with, in their
+            order.
+        search: The depth of a search with an agent's action values, in moves; 1 is no search, 2
+            looks at the next tile and the move after it. With milliseconds it is the deepest.
+    """
+
+    env: Env = None
+    env_kwargs: Shaped[dict[str, Any]] = field(default_factory=dict)
+    wrappers: tuple[str, ...] = ()
+    search: int | None = None
+
+    def open(self, agent: str, seed: int = 0, **options: Any) -> Player:
+        """Return an agent as these options have it; others are those of `open_player`."""
+        how = vars(self) | options
+        if wrappers := how.pop("wrappers"):
+            how["agent_kwargs"] = {**(how.get("agent_kwargs") or {}), "wrappers": wrappers}
+        return open_player(agent, seed=seed, **how)
+
+
+Playing = Annotated[PlayOptions, OmitArgPrefixes]
+PLAYING = PlayOptions()

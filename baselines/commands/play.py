@@ -3,13 +3,13 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from baselines.agents import BOTH, LEARNERS, Task
-from baselines.commands.options import USUAL, Env, EnvKwargs, GamesSeed, How, Search, given
-from baselines.players import Player, given_options, names_run, open_player
+from baselines.commands.options import PLAYING, GamesSeed, Playing
+from baselines.players import Player, names_run, open_player
 from baselines.training import run_folder as runs
 from baselines.training.episodes import Episodes, EpisodicLearner
 from baselines.training.learner import learner_class
@@ -31,10 +31,7 @@ def play(
     show_values: bool = False,
     learn: bool = False,
     hints: str | None = None,
-    env: Env = None,
-    env_kwargs: EnvKwargs = None,
-    search: Search = None,
-    search_options: How = USUAL,
+    playing: Playing = PLAYING,
     window: bool = False,
     seed: GamesSeed = 0,
 ) -> None:
@@ -53,17 +50,12 @@ def play(
     if (against is None) == (hints is None):
         raise UsageError("give either --against AGENT (tic-tac-toe) or --hints AGENT (any game).")
     if hints is not None:
-        how: Any = {"seed": seed, "search": search, **vars(search_options)}
-        adviser = open_player(hints, env, env_kwargs, **how)
+        adviser = playing.open(hints, seed)
         task, lines = adviser.task, hints_of(adviser)
         with open_screen(window, task.env) as screen:
             play_games(make(task.env, task.env_kwargs), screen, seed, hints=lines)
-    elif (
-        window or env_kwargs or given(env=env, search=search) or given_options(vars(search_options))
-    ):
-        raise UsageError(
-            "--env, --env-kwargs, --search with its options and --window go with --hints."
-        )
+    elif window or playing != PLAYING:
+        raise UsageError("--env, --shape, --search with its options and the like go with --hints.")
     elif against is not None:
         folder = _untrained(against, seed) if against in LEARNERS else Path(against)
         is_run = names_run(str(folder)) and folder.is_dir()

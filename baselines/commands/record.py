@@ -3,10 +3,8 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 from baselines.commands import options
-from baselines.players import open_player
 from baselines.settings import Count
 from baselines.training.recording import Format
 from baselines.training.recording import record as record_games
@@ -16,13 +14,9 @@ def record(
     agent: options.Agent,
     /,
     out: Path,
-    env: options.Env = None,
+    playing: options.Playing = options.PLAYING,
     episodes: Count = 20,
     seed: options.GamesSeed = 0,
-    env_kwargs: options.EnvKwargs = None,
-    wrappers: options.Wrappers = (),
-    search: options.Search = None,
-    search_options: options.How = options.USUAL,
     format: Format = "replay",
 ) -> None:
     """Let an agent play, and write its games to files that can be watched and learned from.
@@ -37,7 +31,6 @@ def record(
         format: replay writes a file for each game, to watch and to train from. npz writes arrays of
             all transitions, with masks, to one file. minari makes a dataset for offline learning.
     """
-    how: Any = {"agent_kwargs": options.given(wrappers=wrappers or None), "search": search}
-    played = open_player(agent, env, env_kwargs, seed=seed, **how, **vars(search_options))
+    played = playing.open(agent, seed)
     command = shlex.join(["python", "-m", "baselines", *sys.argv[1:]])
     record_games(played.agent, played.task, episodes, seed, out, played.name, format, command)

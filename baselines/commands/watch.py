@@ -8,7 +8,6 @@ from annotated_types import Interval
 
 from baselines.agents import NAMES
 from baselines.commands import options
-from baselines.players import given_options, open_player
 from baselines.settings import Count, Positive, Seed
 from baselines.training.run_folder import CONFIG
 from baselines.viewing.film import FRAMES, write_film
@@ -25,11 +24,7 @@ Port = Annotated[int, Interval(ge=0, le=65535)]
 def watch(
     agent: options.Agent,
     /,
-    env: options.Env = None,
-    env_kwargs: options.EnvKwargs = None,
-    wrappers: options.Wrappers = (),
-    search: options.Search = None,
-    search_options: options.How = options.USUAL,
+    playing: options.Playing = options.PLAYING,
     seed: Annotated[Seed | None, options.SEED] = None,
     side: options.Side | None = None,
     speed: Positive = 4.0,
@@ -68,11 +63,7 @@ def watch(
         checked_file(path, [f".{suffix}"], f"--{suffix} is")
     if bool(files) + window + serve > 1:
         raise UsageError("give either --window, --serve or files to write.")
-    own = {"wrappers": wrappers} if wrappers else None
-    how = options.given(env=env, env_kwargs=env_kwargs or None, search=search, agent_kwargs=own)
-    searching = vars(search_options)
-    how |= {name: searching[name] for name in given_options(searching)}
-    games = games_of(agent, seed, side, **how)
+    games = games_of(agent, seed, side, **vars(playing))
     for path in files.values():
         if path == html:
             write_page(games, path)
@@ -91,16 +82,16 @@ def games_of(
     name: str, seed: int | None = None, side: str | None = None, **how: Any
 ) -> list[Viewing]:
     """Return what is to be watched: a game that an agent plays, or recorded ones."""
-    path = Path(name)
+    path, playing = Path(name), options.PlayOptions(**how)
     is_run = (path / CONFIG).exists()
     if name not in NAMES and not is_run and (path.is_dir() or path.suffix == ".json"):
-        if how or seed is not None or side is not None:
+        if playing != options.PLAYING or seed is not None or side is not None:
             raise UsageError(
                 f"{path} holds recorded games, which know what they are: give no --env, "
                 "--env-kwargs, --search, --seed or --side with them."
             )
         return recorded_games(path)
-    played = open_player(name, seed=seed or 0, **how)
+    played = playing.open(name, seed or 0)
     own = played.sides_to_evaluate(side, exact=False)[0]
     return [agent_game(played, seed or 0, options.given(side=own))]
 
