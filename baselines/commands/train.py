@@ -35,6 +35,8 @@ from tile_envs.words import counted
 
 GAMES, MOVES = 10, 10_000
 """How many games of a test, of at most so many moves, the board at the end is the best of."""
+OF_THE_CALL = {"resume", "take_over", "checkpoint_every"}
+"""Options that do not decide the run."""
 SEEDS = Doc(
     "Train so many seeds, from --seed on, side by side in folders of their own; each has its seed "
     "at the end of its name."
@@ -69,12 +71,10 @@ def train_agent(name: str, words: Sequence[str]) -> None:
     if out and out.name in ("", ".."):
         raise UsageError(f"--out must end in a name, to which --seeds adds, got '{out}'.")
     commands, threads = {}, 1
-    resume = given.pop("resume", False)
+    options = {n: v for n, v in given.items() if n not in OF_THE_CALL}
     for each in range(seed, seed + checked_count(seeds, "seeds")):
-        own = out and out.with_name(f"{out.name}-{each}")
-        folder = own or run.usual_folder(name, env, each)
-        is_resumed = resume and (folder / CONFIG).exists()
-        options = {n: given[n] for n in given if n not in ("take_over", "checkpoint_every")}
+        folder = out.with_name(f"{out.name}-{each}") if out else run.usual_folder(name, env, each)
+        is_resumed = given.get("resume") and (folder / CONFIG).exists()
         ask = partial(run.config_for, name, **options | {"seed": each})
         # What is unusable is told before anything begins.
         if is_resumed:
