@@ -210,23 +210,19 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
     config = run.config
     # A module that only a file names is never imported.
     is_known = config.agent in AGENTS or config.agent.partition(":")[0] in sys.modules
-    missing = [module for module in config.modules if module not in sys.modules]
-    if missing and not (is_known and config.env in ids()):
-        raise UsageError(
-            f"{folder}: it needs the module {', '.join(missing)}: import it first, with --import"
-        )
+    if not (is_known and config.env in ids()):
+        missing = ", ".join(config.modules) or f"of {config.agent} and {config.env}"
+        raise UsageError(f"{folder}: it needs the module {missing}: import it first, with --import")
     try:
-        if not is_known:
-            raise UsageError(f"{CONFIG} names the agent {config.agent!r}, which is not known here.")
         learner = learner_class(config.agent).load(folder, run)
         if path != folder:
             learner.load_model(path)
-        notes = [config.budgets_in_words] if config.budgets else []
-        name = ", ".join([config.label, *notes, *["unfinished"] * (not run.finished)])
     except UsageError as error:
         if str(error).startswith(str(folder)):
             raise
         raise UsageError(f"{folder}: {error}") from error
+    notes = [config.budgets_in_words] if config.budgets else []
+    name = ", ".join([config.label, *notes, *["unfinished"] * (not run.finished)])
     if asked not in (None, config.env):
         raise UsageError(f"{path} was trained in {config.env}, not in {asked}.")
     task = config.task
