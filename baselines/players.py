@@ -295,8 +295,7 @@ def play_all(
 
             row = evaluate_exactly(*game, name=player.name)
         else:
-            how: Any = {"name": player.name, "progress": progress}
-            row, record = evaluated(*game, episodes, seed, **how)
+            row, record = evaluated(*game, episodes, seed, player.name, progress)
             returns = record.returns
         seed_of_run = player.run.config.seed if player.run else None
         yield Result(row, player.recipe, returns, seed_of_run)

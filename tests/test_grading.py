@@ -147,8 +147,8 @@ def test_nothing_that_a_process_sends_ends_the_grading(tmp_path, monkeypatch, ki
     def sends(self, message, *_):
         return {"kind": kind, "answers": [answer] * len(message)}
 
-    monkeypatch.setattr(submissions.Process, "_start", lambda *_: None)
-    monkeypatch.setattr(submissions.Process, "_exchange", sends)
+    monkeypatch.setattr(submissions.Submission, "_start", lambda *_: None)
+    monkeypatch.setattr(submissions.Submission, "_exchange", sends)
     (row,) = grade(folder_of(tmp_path / "s", ""), ENV, SMALL, exact=True)
     assert row["error"]
     (row,) = grade(folder_of(tmp_path / "t", ""), ENV, SMALL, 2)
@@ -274,10 +274,10 @@ def test_mistakes_are_one_line_before_any_submission_is_asked(tmp_path):
 def test_grades_before_an_interruption_are_kept(tmp_path, monkeypatch):
     load = grading.Submission.load
 
-    def interrupted(self, source, made_with):
-        if source["files"] == ["01.py"]:
+    def interrupted(self, **given):
+        if given["files"] == ["01.py"]:
             raise Interrupted(signal.SIGTERM)
-        load(self, source, made_with)
+        load(self, **given)
 
     monkeypatch.setattr(grading.Submission, "load", interrupted)
     out = tmp_path / "grades.csv"

@@ -1,7 +1,7 @@
 """Rows beside each other: means over training seeds, and whether agents can be told apart."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,19 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.evaluation.intervals import interval_of_t
-from baselines.evaluation.rows import (
-    INTERVAL,
-    Row,
-    interval_text,
-    options_of,
-    table,
-    write_rows,
-)
+from baselines.evaluation.rows import Row, cells_of, interval_text, options_of, table, write_rows
 from tile_envs.words import counted, number, printable
 
 NO_GAMES = np.zeros(0)
 MEANS = ("mean", "share", "win", "draw", "loss")
 """The columns of results that are averaged over seeds."""
+COLUMNS = ("mean", "low", "median", "max", "moves_per_second")
+"""The columns of a table of sampled results."""
 SHARED = ("env", "env_kwargs", "side", "episodes", "seed")
 OVER_SEEDS = "Student's, over seeds"
 """The method of intervals over training seeds."""
@@ -72,13 +67,12 @@ def _by_recipe(results: Sequence[Result]) -> list[list[Result]]:
 
     A seed that comes again, as of a copied run, is in a list of its own: it is no further sample.
     """
-    groups: dict[tuple[Any, ...], list[Result]] = {}
-    seen: Counter[tuple[Any, ...]] = Counter()
+    groups = defaultdict[Any, list[Result]](list)
+    seen = Counter[Any]()
     for n, each in enumerate(results):
         kind = each.recipe or n, each.row.get("side")
-        of_seed = *kind, each.train_seed, n if each.train_seed is None else 0
-        groups.setdefault((*kind, seen[of_seed]), []).append(each)
-        seen[of_seed] += 1
+        groups[kind, seen[kind, each.train_seed]].append(each)
+        seen[kind, each.train_seed] += 1
     return list(groups.values())
 
 
@@ -137,18 +131,13 @@ def comparison(results: Sequence[Result]) -> str:
     for env in dict.fromkeys(each.row["env"] for each in results):
         of_env = [each for each in results if each.row["env"] == env]
         rows = [each.row for each in of_env] + over_seeds(of_env)
-        episodes = max(row["episodes"] for row in rows)
-        lines = [["", "mean", INTERVAL, "median", "max", f"{'moves / s':>12}"]]
-        for row in sorted(rows, key=lambda row: -row["mean"]):
+        rows.sort(key=lambda row: -row["mean"])
+        episodes, named = max(row["episodes"] for row in rows), []
+        for row in rows:
             fewer = [f"{row['episodes']:,} games"] * (row["episodes"] < episodes)
-            name = ", ".join([printable(row["agent"]), *fewer, *options_of(row)])
-            mean, median, best, speed = (
-                "" if row[n] is None else number(row[n])
-                for n in ("mean", "median", "max", "moves_per_second")
-            )
-            line = [name, mean, f"{interval_text(row):>22}", median, best, f"{speed:>12}"]
-            lines.append(line)
-        text += [f"{env}, {episodes:,} games, seed {rows[0]['seed']}", *table(lines)]
+            named.append((", ".join([printable(row["agent"]), *fewer, *options_of(row)]), row))
+        text.append(f"{env}, {episodes:,} games, seed {rows[0]['seed']}")
+        text += table(cells_of(named, COLUMNS))
         for kind in dict.fromkeys(str(each.row["env_kwargs"]) for each in of_env):
             alike = [each for each in of_env if str(each.row["env_kwargs"]) == kind]
             if told := differences(alike):

@@ -54,26 +54,22 @@ def evaluate_exactly(
         name: The agent's name in the row; the name of its class if not given.
 
     Returns:
-        The row: `agent, env, env_kwargs, side`, and in the sliding games the expected score `mean`,
-        its `share` of the optimum, the expected number of `moves`, and `reach`, the probability
-        that each face is reached.  In tic-tac-toe the fractions `win, draw, loss` against the
-        opponent of the environment, and `worst`, the worst result (-1, 0 or 1) against every one.
+        The row: `agent, env, env_kwargs, side`; in the sliding games the expected score `mean`, its
+        `share` of the optimum, the expected number of `moves`, and `reach`, the probability that
+        each face is reached; in tic-tac-toe the fractions `win, draw, loss` against the opponent of
+        the environment, and `worst`, the worst result (-1, 0 or 1) against every one.
 
     Raises:
         ValueError: If the game is too large, or the agent plays illegal actions, or is not
             a memoryless policy.
     """
-    env_id, options = named(env, env_kwargs)
-    check_whole_games(options or {})
-    task = Task.of(env_id, options)
-    check_plays(agent, game := task.game)
-    row: Row = {"agent": name or type(agent).__name__, "env": task.env}
-    row |= {"env_kwargs": task.env_kwargs, "side": None}
+    task = Task.of(*named(env, env_kwargs))
+    row, game = _begun_row(agent, name or type(agent).__name__, task), task.game
     if isinstance(game, TicTacToe):
         side = task.env_kwargs.get("side", "X")
         policy = policies.policy_of(agent, side)
-        row |= {"side": side, **policies.against_opponent(policy, side, game)._asdict()}
-        return Printed(row | {"worst": policies.against_random(policy, side).worst})
+        row |= {"side": side, **policies.against(policy, side, game)._asdict()}
+        return Printed(row | {"worst": policies.against(policy, side).worst})
     assert isinstance(game, SlidingGame)
     optimum, result = solution_of(game).start_value, expected(agent, game)
     row |= {"mean": round(result.score, DIGITS)}
@@ -84,10 +80,12 @@ def evaluate_exactly(
     return Printed(row | {"reach": {face: share for face, share in reach if share > 0}})
 
 
-def check_whole_games(env_kwargs: Mapping[str, Any]) -> None:
-    """Refuse by a `ValueError` options with which games are not whole."""
-    for odd in {"starts", "max_episode_steps"} & env_kwargs.keys():
+def _begun_row(agent: Agent, name: str, task: Task) -> Row:
+    """Return the columns that name a row of exact results, which are of whole games."""
+    for odd in {"starts", "max_episode_steps"} & task.env_kwargs.keys():
         raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
+    check_plays(agent, task.game)
+    return {"agent": name, "env": task.env, "env_kwargs": dict(task.env_kwargs), "side": None}
 
 
 class Expected(NamedTuple):
@@ -157,8 +155,7 @@ def reached(
 
 def regret_of(agent: Agent, name: str, task: Task) -> Row:
     """Return the row of `baselines.regret`."""
-    check_whole_games(task.env_kwargs)
-    check_plays(agent, game := task.game)
+    row, game = _begun_row(agent, name, task), task.game
     if not isinstance(game, SlidingGame):
         raise UsageError(f"regret is that of sliding games, got {game}: see evaluate_exactly.")
     solution, ages = solution_of(game), zip(*reached(agent, game), strict=True)
@@ -166,7 +163,6 @@ def regret_of(agent: Agent, name: str, task: Task) -> Row:
     values = solution.action_values(boards)
     losses = np.where(policy > 0, values.max(axis=1, keepdims=True) - values, np.nan)
     mean, optimum = float((chances[:, None] * policy * rewards).sum()), solution.start_value
-    row: Row = {"agent": name, "env": task.env, "env_kwargs": dict(task.env_kwargs), "side": None}
     row |= {"mean": round(mean, DIGITS), "optimum": round(optimum, DIGITS)}
     row |= {"regret": round(optimum - mean, DIGITS), "boards": boards, "chances": chances}
     return row | {"policy": policy, "losses": losses}

@@ -1,7 +1,6 @@
 """Grades of submissions: files or folders with one agent each."""
 
 import secrets
-import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,20 +8,22 @@ from typing import Any
 
 from baselines.agents import RandomAgent, Task
 from baselines.errors import Interrupted
-from baselines.evaluation.confined import STRATEGY
+from baselines.evaluation.confined import STRATEGY, SUFFIX
 from baselines.evaluation.exact import evaluate_exactly
-from baselines.evaluation.judging import ENV, Played, Submission, checked_limits, row_of
-from baselines.evaluation.rows import INTERVAL, OUTCOMES, Row, interval_text, options_of, table
-from baselines.evaluation.submissions import MEMORY, SUFFIX, is_left_out, source_of
+from baselines.evaluation.judging import ENV, Played, checked_limits, play, results_of
+from baselines.evaluation.rows import Row, cells_of, options_of, table
+from baselines.evaluation.submissions import MEMORY, Submission, files_of, is_left_out
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from tile_envs.base.checks import checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.games import AnyEnv, make, named
-from tile_envs.words import counted, number, printable
+from tile_envs.words import counted, printable
 
 SECONDS = 60.0
 """The usual limit: seconds of a submission in all."""
+COLUMNS = ("share", "win", "draw", "loss", "worst", "mean", "low", "median", "max", "seconds")
+"""The columns of the table, of which a row has some."""
 SIDE_BY_SIDE = 512
 """Games that a class plays at once; a strategy, which may remember its game, plays one."""
 
@@ -36,11 +37,12 @@ class Grades(list[Row]):
         graded.sort(key=lambda row: -next(row[name] for name in marks if name in row))
         failed = [[row["agent"], f"  no grade: {row['error']}"] for row in self if row["error"]]
         if not graded:
-            return "\n".join(table(failed))
-        row, cells = graded[0], [[row["agent"], *_cells(row).values()] for row in graded]
+            return "\n".join(table([["", ""], *failed])[1:])
+        row = graded[0]
         how = f"{row['episodes']:,} games, seed {row['seed']}" if "low" in row else "exactly"
         heading = [row["env"], *options_of(row), how, f"agent seed {row['agent_seed']}"]
-        return "\n".join([", ".join(heading), *table([["", *_cells(row)], *cells, *failed])])
+        cells = cells_of([(row["agent"], row) for row in graded], [n for n in COLUMNS if n in row])
+        return "\n".join([", ".join(heading), *table([*cells, *failed])])
 
 
 class GradingStopped(Interrupted):
@@ -82,10 +84,9 @@ def grade(
         keep: Called with the rows so far before the next submission begins.
 
     Returns:
-        A row for each entry of the folder in the order of their names: the row of
-        `evaluate_exactly`, or that of `evaluate` with the numbers of `illegal` answers, and of
-        those among them that were `repeated` on the same board; the `agent_seed`; the `seconds`
-        that it has taken; and the `error` for which it has no grade, or None.
+        A row for each entry of the folder in the order of their names: that of `evaluate_exactly`,
+        or of `judging.results_of`; the `agent_seed`; the `seconds` that it has taken; and the
+        `error` for which it has no grade, or None.
 
     Raises:
         ValueError: If an argument is unusable, or there is no folder or nothing in it.
@@ -94,9 +95,7 @@ def grade(
     episodes, seed, seconds, memory = checked_limits(episodes, seed, seconds, memory)
     agent_seed = secrets.randbits(32) if agent_seed is None else checked_seed(agent_seed)
     task = Task.of(*named(env, env_kwargs))
-    if not Path(folder).is_dir():
-        raise UsageError(f"{folder} is no folder: expected one of submissions.")
-    entries = sorted(each for each in Path(folder).iterdir() if not is_left_out(each.name))
+    entries = sorted(each for each in Path(folder).glob("*") if not is_left_out(each.name))
     if not entries:
         raise UsageError(f"{folder} holds no submissions: expected a folder with files *{SUFFIX}.")
     try:
@@ -114,14 +113,14 @@ def grade(
             row |= {"env": task.env, "env_kwargs": dict(task.env_kwargs)}
             process = Submission(task.game, memory, seconds, seconds)
             try:
-                process.load(source_of(entry), made_with)
+                process.load(made_with=made_with, **files_of(entry))
                 if exact:
                     row |= evaluate_exactly(process, task.env, task.env_kwargs, name=name)
                 else:
                     row |= _played(process, task, name, episodes, seed)
             except KeyboardInterrupt as interrupt:
                 text = f"stopped: {len(rows)} of {counted(len(entries), 'submission')} graded."
-                stopped = GradingStopped(getattr(interrupt, "number", signal.SIGINT), text)
+                stopped = GradingStopped(interrupt, text)
                 stopped.rows = rows
                 raise stopped from None
             except Exception as error:  # whatever it is, others are graded still
@@ -141,15 +140,5 @@ def _played(process: Submission, task: Task, name: str, episodes: int, seed: int
     seeds, began = iter(game_seeds(seed, episodes).tolist()), time.perf_counter()
     envs = (make(task.env, task.env_kwargs) for _ in range(side_by_side))
     games = [Played(env, next(seeds)) for env in envs]
-    process.play(games, seeds)
-    return row_of(games, task, name, seed, time.perf_counter() - began)[0]
-
-
-def _cells(row: Row) -> dict[str, str]:
-    """Return what the table shows of a row, by column."""
-    cells = {name: f"{row[name]:.2%}" for name in ("share", *OUTCOMES) if name in row}
-    cells |= {name: number(row[name]) for name in ("worst", "mean") if name in row}
-    if "low" in row:
-        cells |= {INTERVAL: f"{interval_text(row):>22}"}
-        cells |= {name: number(row[name]) for name in ("median", "max")}
-    return cells | {"seconds": f"{row['seconds']:.1f}"}
+    play(process, games, seeds)
+    return results_of(games, task, name, seed, time.perf_counter() - began)[0]

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agents import equal_probabilities
 from tile_envs.agents import Agent, choose_actions
 from tile_envs.errors import UsageError
 from tile_envs.tictactoe.game import TicTacToe
@@ -20,6 +19,7 @@ Policy = NDArray[np.float64]
 BATCH = 1 << 15
 """Boards that an agent is asked for at once."""
 MARKS = {"X": X, "O": O}
+RANDOM = TicTacToe(opponent="random")
 
 
 def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[Any]) -> Policy:
@@ -36,13 +36,14 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
     name, legal = type(agent).__name__, masks.astype(np.bool_)
     probabilities = getattr(agent, "action_probabilities", None)
     if probabilities is not None:
+        wanted = "probabilities of legal actions that add up to 1"
         chosen = np.asarray(probabilities(observations), np.float64)
     else:
-        if not (reason := getattr(agent, "depends_on", "")):
+        wanted, reason = "a legal action", getattr(agent, "depends_on", "")
+        if not reason:
             actions, state = choose_actions(agent, observations, legal)
             again, _ = choose_actions(agent, observations, legal)
-            differs = state is not None or (actions != again).any()
-            reason = "chance or memory" * bool(differs)
+            reason = "chance or memory" * bool(state is not None or (actions != again).any())
         if reason:
             raise UsageError(
                 f"{name} is not a memoryless policy ({reason}): exact evaluation needs a function "
@@ -56,11 +57,7 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
     wrong |= ~np.isclose(chosen.sum(axis=1), 1)
     if wrong.any():
         at = int(wrong.argmax())
-        played: Any = int(chosen[at].argmax())
-        wanted = "a legal action"
-        if probabilities is not None:
-            played = np.round(chosen[at], 3).tolist()
-            wanted = "probabilities of legal actions that add up to 1"
+        played = chosen[at].argmax() if probabilities is None else chosen[at].round(3).tolist()
         raise UsageError(
             f"{name} plays {played} on {observations[at].tolist()}: expected {wanted}; "
             f"legal is {np.flatnonzero(legal[at]).tolist()}."
@@ -107,22 +104,14 @@ def outcome(x: Policy, o: Policy) -> Outcome:
     return Outcome(*map(float, fractions[0]))
 
 
-def against(other: Policy, policy: Policy, side: str) -> Outcome:
-    """Return how a side's policy fares against one of the other side."""
-    return outcome(policy, other) if side == "X" else Outcome(*reversed(outcome(other, policy)))
-
-
-def against_random(policy: Policy, side: str) -> Outcome:
-    """Return how a side's policy fares against uniformly random play."""
-    return against(equal_probabilities(solve().masks), policy, side)
-
-
-def against_opponent(policy: Policy, side: str, game: TicTacToe) -> Outcome:
-    """Return how a side's policy fares against the opponent of a game."""
+def against(policy: Policy, side: str, game: TicTacToe = RANDOM) -> Outcome:
+    """Return how a side's policy fares against the opponent of a game, by default random play."""
     if game.mixture:
-        return against(game.policies.probabilities, policy, side)
-    opponent: Any = game.opponent
-    return against(policy_of(opponent, "O" if side == "X" else "X"), policy, side)
+        other = game.policies.probabilities
+    else:
+        opponent: Any = game.opponent
+        other = policy_of(opponent, "O" if side == "X" else "X")
+    return outcome(policy, other) if side == "X" else Outcome(*reversed(outcome(other, policy)))
 
 
 def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
@@ -130,5 +119,5 @@ def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
     return {
         f"greedy_{name}_{side}": fraction
         for side in sides
-        for name, fraction in against_random(policy_of(agent, side), side)._asdict().items()
+        for name, fraction in against(policy_of(agent, side), side)._asdict().items()
     }

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ SUFFIXES = ".csv", ".json"
 FORMULA = re.compile(r"[=@\t\r\n]|[+-](?![\d.]+(e[+-]?\d+)?$)", re.IGNORECASE)
 """How a text begins that spreadsheets compute; an apostrophe before it keeps it a text."""
 OUTCOMES: tuple[str, ...] = ("win", "draw", "loss")
-INTERVAL = f"{'95 % interval':>22}"
-"""The heading of a column of intervals, as wide as that is."""
+FORMATS: dict[str, Callable[[Any], str]] = dict.fromkeys(("share", *OUTCOMES), "{:.2%}".format)
+FORMATS |= {"seconds": "{:.1f}".format, "low": str}
+HEADINGS = {"low": f"{'95 % interval':>22}", "moves_per_second": f"{'moves / s':>12}"}
+"""How tables show columns, if not by `number`, and their headings, if not their names."""
 
 
 class Printed(Row):
@@ -63,10 +65,22 @@ def block(row: Row, with_speed: bool = True) -> str:
     return "\n".join(lines + (_reach_lines(row["reach"], intervals) if row["reach"] else []))
 
 
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table: names to the left, cells to the right, 11 wide or wider."""
-    width = max(len(row[0]) for row in rows)
-    return [f"  {row[0]:<{width}}{''.join(f'{cell:>11}' for cell in row[1:])}" for row in rows]
+def table(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table: names to the left, cells to the right, as wide as the first line's, or 11."""
+    width = max(len(line[0]) for line in lines)
+    widths = [max(11, len(cell)) for cell in lines[0][1:]]
+    cells = ("".join(map(str.rjust, line[1:], widths)) for line in lines)
+    return [f"  {line[0]:<{width}}{text}" for line, text in zip(lines, cells, strict=True)]
+
+
+def cells_of(rows: Sequence[tuple[str, Row]], columns: Sequence[str]) -> list[list[str]]:
+    """Return the cells of a table of rows, each after a name, and of its headings."""
+    lines = [["", *(HEADINGS.get(column, column) for column in columns)]]
+    for name, row in rows:
+        values = [(row | {"low": interval_text(row)})[column] for column in columns]
+        told = zip(columns, values, strict=True)
+        lines.append([name, *("" if v is None else FORMATS.get(c, number)(v) for c, v in told)])
+    return lines
 
 
 def options_of(row: Row) -> list[str]:
@@ -76,7 +90,7 @@ def options_of(row: Row) -> list[str]:
 
 def interval_text(row: Row) -> str:
     """Return the interval of a row's mean as text; nothing if there is none."""
-    return "" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
+    return "" if row.get("low") is None else f"{number(row['low'])} to {number(row['high'])}"
 
 
 def _percents(interval: Sequence[float]) -> str:
@@ -85,10 +99,11 @@ def _percents(interval: Sequence[float]) -> str:
 
 def _reach_lines(reach: Row, intervals: Row | None = None) -> list[str]:
     """Return the fractions of games that reached each tile, and that ended with it as largest."""
-    lines = [[f"{'tile':>7}", "reached", *[f"{'95 % interval':>20}"] * bool(intervals), "ended"]]
+    heading = [f"{'95 % interval':>20}"] if intervals else []
+    lines = [[f"{'tile':>7}", "reached", *heading, "ended"]]
     for (face, share), beyond in zip(reach.items(), [*reach.values(), 0.0][1:], strict=True):
         if share > beyond:  # tiles that every game went beyond say nothing
-            interval = [f"{_percents(intervals[face]):>20}"] if intervals else []
+            interval = [_percents(intervals[face])] if intervals else []
             lines.append([f"{face:>7}", f"{share:.2%}", *interval, f"{share - beyond:.2%}"])
     return table(lines)
 
