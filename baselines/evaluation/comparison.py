@@ -27,10 +27,8 @@ class Result(NamedTuple):
     """A row of an agent, and what it comes from.
 
     Attributes:
-        row: The row.
         recipe: What its run shares with runs that differ in the seed alone; "" without a run.
-        returns: `(episodes,) float64`, the result of each game, fewer if it was interrupted; none
-            of exact results.
+        returns: `(episodes,) float64`, the result of each game; none of exact results.
         train_seed: The seed of its run.
     """
 
@@ -43,8 +41,8 @@ class Result(NamedTuple):
 def over_seeds(results: Sequence[Result]) -> list[Row]:
     """Return a row for each recipe with several runs: the means over their training seeds.
 
-    `low` and `high` bound the first of these means over all seeds that might be drawn, by Student's
-    interval of the runs' results; they are wide for few seeds.  What is of single games is None.
+    `low` and `high` are Student's interval, over all seeds that might be drawn, of the first of
+    these means.  What is of single games is None.
     """
     rows = []
     for runs in _by_recipe(results):
@@ -100,9 +98,9 @@ def seeds_text(row: Row) -> str:
 def differences(results: Sequence[Result]) -> list[str]:
     """Return a line on each agent but the best: how far its mean is below, in the same games.
 
-    With several training seeds, results are averaged over them game by game.  Differences are
-    paired, game by game, with Student's interval.  Where it holds 0, the agents are not separable,
-    and the line says in about how many games they would be.
+    Differences are paired, game by game, of means over training seeds, with Student's interval.
+    Where it holds 0, the agents are not separable, and the line says in about how many games they
+    would be.
     """
     agents = [(_name(e), np.mean([r.returns for r in e], axis=0)) for e in _by_recipe(results)]
     (best, highest), *others = sorted(agents, key=lambda agent: -agent[1].mean())

@@ -28,8 +28,8 @@ AGENT = re.compile(
 )
 """What defines an agent: a `strategy`, or a method of a class that plays, whose `predict` may be
 that of its base."""
-MAX_TEXT, MAX_NUMBER = 200, 199
-"""The most characters of an answer or an error, and the largest number, that are sent."""
+MAX_TEXT, MAX_NUMBER, MAX_FILE = 200, 199, 1 << 20
+"""The most characters of an answer or an error, the largest number, and bytes of Python."""
 FENCED = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 """A block of code in an answer of a language model."""
 
@@ -89,7 +89,7 @@ def loaded(
     module = sys.modules[STRATEGY] = ModuleType(STRATEGY)  # where dataclasses look for theirs
     file, python = STRATEGY, [name for name in files if name.lower().endswith(SUFFIX)]
     if python:
-        texts = {name: text_of(Path(folder, name).read_bytes()) for name in python}
+        texts = {name: text_of(Path(folder, name)) for name in python}
         agents = [name for name in python if AGENT.search(texts[name])] if python[1:] else python
         if len(agents) != 1:
             raise NameError(f"one file must define the agent, found {', '.join(agents) or 'none'}")
@@ -112,8 +112,11 @@ def loaded(
     return STRATEGY, lambda boards: [as_answer(found[STRATEGY](board)) for board in boards]
 
 
-def text_of(content: bytes) -> str:
-    """Return the text of a file, in the encoding of its byte order mark, or UTF-8."""
+def text_of(path: Path) -> str:
+    """Return the text of a file of Python, in the encoding of its byte order mark, or UTF-8."""
+    if (size := path.stat().st_size) > MAX_FILE:
+        raise OSError(f"{path.name} has {size / (1 << 20):,.1f} MiB, expected at most 1")
+    content = path.read_bytes()
     is_wide = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     return content.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
 

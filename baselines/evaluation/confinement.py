@@ -37,11 +37,11 @@ VISIBLE = ("tile_envs", "baselines/agents.py")
 """What a submission sees of this project: environments, and the agents that it may build on."""
 
 
-def confine(memory: int, seconds: int, user: int, **seen: Any) -> tuple[str, list[str]]:
+def confine(memory: int, seconds: int, **seen: Any) -> tuple[str, list[str]]:
     """Give up what a submission does not need; return its folder, and what is not limited here.
 
-    It may take so many bytes beyond those that are taken now, and seconds of CPU time.  Root
-    becomes `user`; `seen` are the arguments of `see_only`.
+    It may take so many bytes beyond those that are taken now, and seconds of CPU time.  `seen` are
+    the arguments of `see_only`.
     """
     import resource  # late: Windows has none, where nothing is judged
 
@@ -51,7 +51,7 @@ def confine(memory: int, seconds: int, user: int, **seen: Any) -> tuple[str, lis
     taken = int(statm.read_text().split()[0]) * resource.getpagesize() if statm.exists() else 0
     prctl(DEATH_SIGNAL, signal.SIGKILL)
     os.umask(0o022)
-    uid, gid = os.geteuid(), os.getegid()
+    uid, gid, user = os.geteuid(), os.getegid(), 1 << 30 | os.getpid()  # that nobody else has
     maps = {"setgroups": "deny", "uid_map": f"{uid} {uid} 1", "gid_map": f"{gid} {gid} 1"}
     maps = maps if uid else {}  # a namespace of users, which only root does without, has no numbers
     is_apart = hasattr(libc, "unshare") and not libc.unshare(APART | NEW_USER * bool(maps))

@@ -1,10 +1,9 @@
 """Exact evaluation: the expected result of an agent, computed over all boards instead of sampled.
 
-On small boards of the sliding games it is a benchmark for learners, TilesExact: the fraction of
-optimal expected score that an agent reaches.  The probabilities of boards are carried forward
-through the game, age by age (see `boards`): from the start boards, by the agent's probabilities to
-the afterstates, by those of the new tiles to the next states.  The expected score is the sum of all
-rewards on the way, each times its probability.
+On small boards of the sliding games it is a benchmark for learners, TilesExact: the fraction of the
+optimal expected score.  The probabilities of boards are carried forward, age by age (see `boards`):
+from the start boards, by the agent's probabilities to the afterstates, by those of the new tiles to
+the next states.  The expected score is the sum of all rewards, each times its probability.
 """
 
 from collections import defaultdict
@@ -49,8 +48,7 @@ def evaluate_exactly(
         agent: One with `action_probabilities(observations) -> (n, actions)`, or else with a
             `predict` that is a function of the board.
         env: An environment of this package, or its id.
-        env_kwargs: The environment's options: in the sliding games those of a board that can be
-            solved; in tic-tac-toe the side, X or O.
+        env_kwargs: Its options: a board that can be solved; in tic-tac-toe the side, X or O.
         name: The agent's name in the row; the name of its class if not given.
 
     Returns:
@@ -60,8 +58,7 @@ def evaluate_exactly(
         the environment, and `worst`, the worst result (-1, 0 or 1) against every one.
 
     Raises:
-        ValueError: If the game is too large, or the agent plays illegal actions, or is not
-            a memoryless policy.
+        ValueError: If the game is too large, or the agent is no memoryless, legal policy.
     """
     task = Task.of(*named(env, env_kwargs))
     row, game = _begun_row(agent, name or type(agent).__name__, task), task.game

@@ -12,7 +12,7 @@ from baselines.evaluation.confined import STRATEGY, SUFFIX
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.judging import ENV, Played, checked_limits, play, results_of
 from baselines.evaluation.rows import Row, cells_of, options_of, table
-from baselines.evaluation.submissions import MEMORY, Submission, files_of, is_left_out
+from baselines.evaluation.submissions import LEFT_OUT, MEMORY, Submission, files_of
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from tile_envs.base.checks import checked_seed
@@ -69,10 +69,9 @@ def grade(
         rows = grade("submissions", "Tiles2048-v0", {"shape": (2, 3)}, exact=True)
 
     Args:
-        folder: Each file `*.py` and each folder in it is a submission.  It defines one class, made
-            as `Class(game, seed)`, with `predict(boards, action_masks)`, which returns actions
-            `(n,)`; or a function `strategy(board)` as `judge` takes it.  Of a folder, one file
-            does, and can import the others.
+        folder: Each file `*.py` and each folder in it is a submission.  It (one file of a folder)
+            defines one class, made as `Class(game, seed)`, with `predict(boards, action_masks)`,
+            which returns actions `(n,)`; or a function `strategy(board)` as `judge` takes it.
         env: The environment or its id.
         env_kwargs: The environment's options.
         episodes: The number of games, the same for all submissions.
@@ -84,9 +83,9 @@ def grade(
         keep: Called with the rows so far before the next submission begins.
 
     Returns:
-        A row for each entry of the folder in the order of their names: that of `evaluate_exactly`,
-        or of `judging.results_of`; the `agent_seed`; the `seconds` that it has taken; and the
-        `error` for which it has no grade, or None.
+        A row for each entry of the folder, by name: that of `evaluate_exactly`, or that of `judge`
+        without failures; the `agent_seed`; the `seconds` that it has taken; and the `error` for
+        which it has no grade, or None.
 
     Raises:
         ValueError: If an argument is unusable, or there is no folder or nothing in it.
@@ -95,13 +94,10 @@ def grade(
     episodes, seed, seconds, memory = checked_limits(episodes, seed, seconds, memory)
     agent_seed = secrets.randbits(32) if agent_seed is None else checked_seed(agent_seed)
     task = Task.of(*named(env, env_kwargs))
-    entries = sorted(each for each in Path(folder).glob("*") if not is_left_out(each.name))
+    entries = sorted(each for each in Path(folder).glob("*") if not LEFT_OUT.match(each.name))
     if not entries:
         raise UsageError(f"{folder} holds no submissions: expected a folder with files *{SUFFIX}.")
-    try:
-        made_with = {"game": task.game.to_json(), "seed": agent_seed, "exact": exact}
-    except TypeError:
-        raise UsageError("submissions play placers and opponents by name, not objects.") from None
+    made_with = {"game": task.game.to_json(), "seed": agent_seed, "exact": exact}
     if exact:  # wrong options are told before anything is asked
         evaluate_exactly(RandomAgent(task.game), task.env, task.env_kwargs)
     rows = Grades()

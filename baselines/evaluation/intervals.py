@@ -16,15 +16,10 @@ DRAWS = 100_000
 
 
 def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dict[str, Any]:
-    """Return the interval of the mean of games' results.
+    """Return the interval of the mean of results `(n,)`: outcomes (-1, 0 and 1), or scores.
 
-    Args:
-        results: `(n,)`.
-        are_outcomes: Whether they are outcomes (-1, 0 and 1), rather than scores.
-
-    Returns:
-        `low`, `high` and `interval_method`.  All are None for a single game, and for equal scores,
-        which do not tell how far scores may differ.
+    `low`, `high` and `interval_method` are None for a single game, and for equal scores, which do
+    not tell how far scores may differ.
     """
     low, high, method = None, None, None
     if are_outcomes and len(results) > 1:

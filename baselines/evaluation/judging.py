@@ -1,7 +1,6 @@
 """The judge of written strategies, and the one rule of the games that submissions play.
 
-A submission runs in a confined process (see `submissions`) and gets boards only; the games are
-played here.
+A submission gets boards only, in a confined process (see `submissions`); games are played here.
 """
 
 import inspect
@@ -31,8 +30,7 @@ from tile_envs.words import counted
 ENV = "Tiles2048-v0"
 SECONDS = 5.0
 """The usual limit: seconds of a game."""
-LONGEST = 1e6
-"""More seconds, which a socket cannot wait, are as many."""
+LONGEST = 1e6  # more seconds, which a socket cannot wait, are as many
 MAX_ILLEGAL, MAX_FAILED = 10, 3
 """Illegal answers in a row that end a game, and failed games in a row that end the list."""
 
@@ -54,10 +52,10 @@ def judge(
 
     Args:
         strategy: Python source that defines `strategy(board)`, or an answer of a language model
-            whose last fenced block does; or a function, which is taken as its source, and so
-            imports itself what it needs.  The board is a list of rows of faces, 0 for an empty cell
-            (in tic-tac-toe 1 for own marks, -1 for others); the answer is a word ("up"), a letter
-            ("w", "a", "s", "d"), or the number of an action.
+            whose last fenced block does; or a function, taken as its source, which imports what it
+            needs.  The board is a list of rows of faces, 0 for an empty cell (in tic-tac-toe 1 for
+            own marks, -1 for others); the answer is a word ("up"), a letter ("w", "a", "s", "d"),
+            or the number of an action.
         env: The environment or its id.
         episodes: The number of games.
         seed: The seed of the list of games.
@@ -67,7 +65,8 @@ def judge(
         name: Its name in the row.
 
     Returns:
-        The row of `results_of`, with the number of games in which it has `failed`, which end there,
+        The row of `evaluate`, with the numbers of `illegal` answers, and of those among them that
+        were `repeated` on the same board; of the games in which it has `failed`, which end there;
         and the first `failure`, or None.
 
     Raises:
@@ -121,9 +120,7 @@ def _source(strategy: Callable[..., Any]) -> str:
     with suppress(OSError, TypeError):
         source = textwrap.dedent(inspect.getsource(strategy))
     if not (source and name.isidentifier()) or inspect.ismethod(strategy):
-        raise UsageError(
-            f"{brief(strategy)} cannot be judged by its source: write a def, or give a text."
-        )
+        raise UsageError(f"{brief(strategy)} has no source: write a def, or give a text.")
     return f"{source}\nstrategy = {name}"
 
 
@@ -142,13 +139,8 @@ class Played:
 
     An answer that is no legal action is illegal: it changes nothing, and is a step for a time
     limit.  `MAX_ILLEGAL` of them in a row end the game with its score so far, in tic-tac-toe as a
-    loss.  Its environment plays no other game until it is over.
-
-    Attributes:
-        score: The score so far, or the outcome, -1 until the game has ended.
-        largest: The largest tile that it has shown.
-        answers: The number of answers, of which some were `illegal`; and of those, some `repeated`,
-            given on the same board before.
+    loss.  It counts answers, illegal ones, and those of them that were `repeated` on the same
+    board.  Its environment plays no other game until it is over.
     """
 
     def __init__(self, env: Any, seed: int) -> None:
@@ -194,17 +186,13 @@ def play(process: Submission, games: list[Played], seeds: Iterable[int] = ()) ->
 def results_of(
     games: Sequence[Played], task: Task, name: str, seed: int, seconds: float
 ) -> tuple[Row, Record]:
-    """Return the row of some games, and their record.
-
-    The row is that of `summary`, with the numbers of `illegal` answers, and of those among them
-    that were `repeated` on the same board.
-    """
+    """Return the row of some games, that of `summary` with the counts of `Played`; their record."""
     returns = np.array([game.score for game in games], np.float64)
     tiles = np.array([game.largest for game in games], np.int64)
+    boards = np.array([game.observation for game in games])
     counts = [(game.answers, game.illegal, game.repeated) for game in games]
     answers, illegal, repeated = np.sum(counts, axis=0).tolist()
     faces = task.game.rules.faces if isinstance(task.game, SlidingGame) else ()
-    no_boards = np.zeros((len(games), 0, 0))
-    record = Record(returns, tiles, no_boards, faces, answers, illegal, seconds)
+    record = Record(returns, tiles, boards, faces, answers, illegal, seconds)
     row = summary(record, name, task.env, task.env_kwargs, seed)
     return row | {"illegal": illegal, "repeated": repeated}, record

@@ -1,8 +1,7 @@
 """Policies: an agent's probabilities of actions on boards, and where they lead in tic-tac-toe.
 
 There a policy is the probability of each cell in each position, `(19683, 9)` by the codes of
-`tile_envs.tictactoe.positions`; an agent is asked once, for all positions in which it may have to
-move.  The whole tree is walked, so results have no sampling noise.
+`tile_envs.tictactoe.positions`, and the whole tree is walked.
 """
 
 from typing import Any, NamedTuple
@@ -30,9 +29,9 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
     itself what else its play `depends_on`.
     """
     if len(observations) > BATCH:
-        parts = range(0, len(observations), BATCH)
-        batches = ((observations[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
-        return np.concatenate([probabilities_of(agent, *batch) for batch in batches])
+        parts = (slice(i, i + BATCH) for i in range(0, len(observations), BATCH))
+        asked = [probabilities_of(agent, observations[part], masks[part]) for part in parts]
+        return np.concatenate(asked)
     name, legal = type(agent).__name__, masks.astype(np.bool_)
     probabilities = getattr(agent, "action_probabilities", None)
     if probabilities is not None:
@@ -45,23 +44,18 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
             again, _ = choose_actions(agent, observations, legal)
             reason = "chance or memory" * bool(state is not None or (actions != again).any())
         if reason:
-            raise UsageError(
-                f"{name} is not a memoryless policy ({reason}): exact evaluation needs a function "
-                "of the board, or action_probabilities. Leave out --exact."
-            )
+            text = f"{name} is not a memoryless policy ({reason}), as exact results need."
+            raise UsageError(f"{text} Leave out --exact.")
         chosen = np.eye(legal.shape[1])[actions]
     if chosen.shape != legal.shape:
-        text = f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
-        raise UsageError(text)
+        raise UsageError(f"{name} must give probabilities {legal.shape}, got {chosen.shape}.")
     wrong = np.where(legal, chosen < 0, chosen != 0).any(axis=1)
     wrong |= ~np.isclose(chosen.sum(axis=1), 1)
     if wrong.any():
         at = int(wrong.argmax())
         played = chosen[at].argmax() if probabilities is None else chosen[at].round(3).tolist()
-        raise UsageError(
-            f"{name} plays {played} on {observations[at].tolist()}: expected {wanted}; "
-            f"legal is {np.flatnonzero(legal[at]).tolist()}."
-        )
+        wanted += f"; legal is {np.flatnonzero(legal[at]).tolist()}."
+        raise UsageError(f"{name} plays {played} on {observations[at].tolist()}: expected {wanted}")
     return chosen
 
 
@@ -74,10 +68,7 @@ class Outcome(NamedTuple):
 
     @property
     def worst(self) -> int:
-        """The worst outcome of positive probability, -1, 0 or 1.
-
-        Of games with random play it is the worst against every opponent: any may be drawn.
-        """
+        """The worst outcome of positive probability, -1, 0 or 1; of random play, of all play."""
         return -1 if self.loss else 0 if self.draw else 1
 
 

@@ -74,8 +74,8 @@ def evaluated(
     """Let an agent play a fixed list of games; return the row, and the games that it is of."""
     before, interrupt = dict(getattr(agent, "usage", {})), None
     try:
-        how: Any = {"title": f"{name} on {env}", "visible": progress or None}
-        record = play(agent, env, options, episodes, seed, **how)
+        title, visible = f"{name} on {env}", progress or None
+        record = play(agent, env, options, episodes, seed, title, visible)
     except Stopped as stopped:
         interrupt, record, name = stopped, stopped.record, f"{name}, stopped"
     row = summary(record, name, env, options, int(seed))
@@ -120,9 +120,8 @@ def play(
     seeds = np.append(game_seeds(seed, first + episodes, use)[first:], np.uint64(0))
     game, handed_out = np.arange(n), n
     observations, infos = envs.reset(seed=seeds[game])
-    returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
+    returns, tiles = np.full(episodes + 1, np.nan), np.zeros(episodes + 1, np.int64)
     boards = np.zeros((episodes + 1, *observations.shape[1:]), observations.dtype)
-    has_ended = np.zeros(episodes + 1, np.bool_)
     # In tic-tac-toe, the side that each game is evaluated for; else its largest tile so far.
     zeros = np.zeros(n, np.int64)
     side, largest = infos.get("to_play", zeros), infos.get("max_tile", zeros)
@@ -154,7 +153,6 @@ def play(
                 starts = terminations | truncations
                 if (ended := np.flatnonzero(starts)).size:
                     now, outcomes = game[ended], infos.get("winner", zeros) * side
-                    has_ended[now] = True
                     scores = infos.get("score", np.where(terminations, outcomes, -1))
                     returns[now], tiles[now] = scores[ended], largest[ended]
                     boards[now] = observations[ended]
@@ -165,16 +163,17 @@ def play(
                     largest = np.where(starts, infos.get("max_tile", 0), largest)
                     side = np.where(starts, infos.get("to_play", 0), side)
                 if progress.shown:
-                    done = float(n_ended := has_ended[:episodes].sum())
+                    done = float(n_ended := np.isfinite(returns[:episodes]).sum())
                     if is_search:  # and what has been played of the games that are on
                         score = before[1]["score"][asked]
                         done += (score / np.maximum(score + searching.expected, 1)).sum()
                     words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
                     progress.update(done, words)
     except KeyboardInterrupt as interrupt:
-        if n_whole := int(np.argmin(has_ended[:episodes])):
+        goes_on = np.isnan(returns)[:episodes]
+        if n_whole := int(goes_on.argmax()):
             raise Stopped(interrupt, record(n_whole)) from None
-        text = f"the very first is still on ({has_ended.sum():,} others have ended)"
+        text = f"the very first is still on ({(~goes_on).sum():,} others have ended)"
         text = f"stopped without a result: rows begin with the first game, and {text}."
         raise Interrupted(interrupt, text) from None
     return record(episodes)

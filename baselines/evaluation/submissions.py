@@ -1,12 +1,13 @@
 """Other people's code: what is handed in, and the confined process that is asked for its answers.
 
-Nothing of it is imported or unpickled here (see `confined`), and what its process sends may be
-anything.  baselines/README.md says what it is not protected from.
+Nothing of it is imported or unpickled here (see `confined`).  baselines/README.md says what it is
+not protected from.
 """
 
 import json
 import math
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -30,10 +31,10 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import parse
 from tile_envs.words import printable
 
-MAX_FILE, MAX_IN_ALL, LEAST_FILE = 1 << 20, 32 << 20, 1 << 12
-"""Bytes of a file of Python, and of all files of a submission, where each counts as some."""
-LEFT_OUT = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")
-"""What systems leave in folders, beside hidden files."""
+MAX_IN_ALL, LEAST_FILE = 32 << 20, 1 << 12
+"""Bytes of all files of a submission, and as how many a smaller file counts."""
+LEFT_OUT = re.compile(r"\.|~\$|(__MACOSX|__pycache__|Thumbs\.db|desktop\.ini)$")
+"""Names of hidden files, and of what systems leave in folders."""
 MEMORY = 1 << 30
 """The usual limit: bytes beyond what Python takes."""
 STARTING, STOPPING = 60.0, 10.0
@@ -42,30 +43,13 @@ MAX_MESSAGE, MAX_PER_ANSWER = 4096, 256
 """Bytes of a message from a process, and those more for each board that it answers."""
 PACKAGES = str(Path(__file__).resolve().parents[2])
 """The folder that this package is in."""
-KEPT = ("PATH", "LD_LIBRARY_PATH")
-"""Environment variables that a process sees; others may hold secrets."""
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+KEPT, THREADS = ("PATH", "LD_LIBRARY_PATH"), ("OMP", "OPENBLAS", "MKL")
+"""Environment variables that a process sees, since others may hold secrets; and libraries whose
+threads it may not start."""
 
 
 class Failed(UsageError):
     """A submission has failed; the message says how."""
-
-
-def is_left_out(name: str) -> bool:
-    """Tell whether a file or folder is hidden, or of a system."""
-    return name.startswith((".", "~$")) or name in LEFT_OUT
-
-
-def check_size(path: Path) -> None:
-    """Refuse by `Failed` a file of Python that is too large."""
-    if (size := path.stat().st_size) > MAX_FILE:
-        raise Failed(f"{path.name} has {size / (1 << 20):,.1f} MiB, expected at most 1")
-
-
-def text_of(path: Path) -> str:
-    """Return the text of a file of Python; `Failed` says if it is too large."""
-    check_size(path)
-    return confined.text_of(path.read_bytes())
 
 
 def files_of(entry: Path) -> dict[str, Any]:
@@ -79,13 +63,10 @@ def files_of(entry: Path) -> dict[str, Any]:
         path
         for path in (entry, *sorted(entry.rglob("*")))
         if path.is_file() and (path == entry or not path.is_symlink())
-        if not any(map(is_left_out, path.relative_to(folder).parts))
+        if not any(map(LEFT_OUT.match, path.relative_to(folder).parts))
     ]
     files = [str(path.relative_to(folder)) for path in paths]
-    python = [path for path in paths if path.suffix.lower() == SUFFIX]
-    for path in python:
-        check_size(path)
-    if not python:
+    if not any(name.lower().endswith(SUFFIX) for name in files):
         text = ", ".join(files[:3]) + ", …" * bool(files[3:])
         raise Failed(f"found {text or 'nothing'}, expected *{SUFFIX}")
     if sum(max(path.stat().st_size, LEAST_FILE) for path in paths) > MAX_IN_ALL:
@@ -96,9 +77,8 @@ def files_of(entry: Path) -> dict[str, Any]:
 class Submission:
     """The confined process of a submission, as an agent; what it sends may be anything.
 
-    Attributes:
-        left: The seconds of the wall-clock that it may take until it has `Failed`.
-        kind: What its answers are, see `confined.loaded`; "" if it does not run.
+    `left` are the wall-clock seconds that it may take until it has `Failed`; its `kind` is what it
+    answers with, see `confined.loaded`, "" if it does not run.
     """
 
     def __init__(self, game: Game, memory: int, seconds: float, cpu_seconds: float) -> None:
@@ -106,12 +86,9 @@ class Submission:
         self.action_probabilities: Callable[[NDArray[Any]], list[Any]] | None = None
         self._faces = np.array(game.rules.faces if isinstance(game, SlidingGame) else ())
         self._limits = {"memory": memory, "seconds": math.ceil(cpu_seconds + STARTING)}
-        self._limits["user"] = 1 << 30 | os.getpid()  # a number that nobody else has
         self._process: subprocess.Popen[bytes] | None = None
 
-    def load(
-        self, source: str = "", made_with: Mapping[str, Any] | None = None, **files: Any
-    ) -> None:
+    def load(self, source: str = "", made_with: Any = None, **files: Any) -> None:
         """Start it, and load a text or files; a class is made as `confined.answering` says."""
         self._start(files)
         self.kind = str(self._exchange({"source": source, "made_with": made_with}).get("kind"))
@@ -147,14 +124,14 @@ class Submission:
 
     def _start(self, files: Mapping[str, Any]) -> None:
         self._unread, (self._socket, theirs) = b"", socket.socketpair()
-        fd = str(theirs.fileno())
+        fd, env = str(theirs.fileno()), {n: v for n, v in os.environ.items() if n in KEPT}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-B", confined.__file__, fd, fd, PACKAGES],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={n: v for n, v in os.environ.items() if n in KEPT} | ONE_THREAD,
+                env=env | {f"{name}_NUM_THREADS": "1" for name in THREADS},
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
