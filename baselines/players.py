@@ -20,7 +20,7 @@ from baselines.agents import (
     instance,
     usual_env,
 )
-from baselines.evaluation.comparison import NO_GAMES, Result
+from baselines.evaluation.rows import NO_GAMES, Result
 from baselines.evaluation.sampled import evaluated
 from baselines.search.options import DEEPEST, SearchOptions
 from baselines.training.learner import Learner, learner_class

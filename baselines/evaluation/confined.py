@@ -18,13 +18,10 @@ from traceback import walk_tb
 from types import CodeType, ModuleType
 from typing import Any
 
-STRATEGY, SUFFIX = "strategy", ".py"
-ACTIONS, PROBABILITIES = "actions", "probabilities"
-"""What a class answers with: integers `(n,)`, or numbers `(n, actions)`."""
+STRATEGY, PROBABILITIES, SUFFIX = "strategy", "probabilities", ".py"
 AGENT = re.compile(
-    r"^(?:(?:async )?def +|class +)?strategy\b"
-    r"|^[ \t]+def +(?:predict|choose_actions|action_values|action_probabilities)\b",
-    re.MULTILINE,
+    r"(?m)^((async +)?def +strategy\b|strategy *[:=]"
+    r"|[ \t]+def +(predict|choose_actions|action_values|action_probabilities)\b)"
 )
 """What defines an agent: a `strategy`, or a method of a class that plays, whose `predict` may be
 that of its base."""
@@ -32,7 +29,6 @@ MAX_TEXT, MAX_NUMBER, MAX_FILE = 200, 199, 1 << 20
 """The most characters of an answer or an error, the largest number, and bytes of Python."""
 FENCED = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 """A block of code in an answer of a language model."""
-
 IS_ASYNC = 0x2A0
 """The flags of the code of a coroutine, an asynchronous generator or a generator."""
 
@@ -56,10 +52,10 @@ def serve(boards: int, answers: int) -> None:
         for name in [name for name in sys.modules if name.partition(".")[0] == "baselines"]:
             del sys.modules[name]  # of which a submission sees less
         tell(unlimited=unlimited)
-        kind, answers_to = loaded(folder, first.get("files", ()), **next(messages))
-        tell(kind=kind)
+        answer = loaded(folder, first.get("files", ()), **next(messages))
+        tell(kind=answer.__name__)
         for message in messages:
-            tell(answers=answers_to(message))
+            tell(answers=answer(message))
     except BaseException as error:
         at = "" if isinstance(error, SyntaxError) else line_of(error, folder)
         error.__traceback__ = None  # which would keep what has filled the memory
@@ -80,11 +76,11 @@ def line_of(error: BaseException, folder: str) -> str:
 
 def loaded(
     folder: str, files: Sequence[str], source: str, made_with: Mapping[str, Any] | None
-) -> tuple[str, Callable[[Any], list[Any]]]:
-    """Load a submission; return what it answers with, and what answers a list of boards.
+) -> Callable[[Any], list[Any]]:
+    """Load a submission; return what answers a list of boards: `strategy`, or see `answering`.
 
     It is the source of a strategy, or files in a folder: one of Python defines the agent, and can
-    import the others.  A class is made with the arguments of `answering`.
+    import the others.
     """
     module = sys.modules[STRATEGY] = ModuleType(STRATEGY)  # where dataclasses look for theirs
     file, python = STRATEGY, [name for name in files if name.lower().endswith(SUFFIX)]
@@ -95,21 +91,24 @@ def loaded(
             raise NameError(f"one file must define the agent, found {', '.join(agents) or 'none'}")
         file, source = os.path.join(folder, agents[0]), texts[agents[0]]
         module.__file__ = file
-        sys.path[:0] = [os.path.dirname(file)] * len(python[1:])
+        sys.path[:0] = [os.path.dirname(file)] * bool(python[1:])
     exec(code_of(source, file), vars(module))
     found = {n: each for n, each in vars(module).items() if made_with and is_agent(each)}
-    if callable(strategy := getattr(module, STRATEGY, None)):
-        found[STRATEGY] = strategy
-    if not found:
-        missing = "class with predict(boards, action_masks) and no " * bool(made_with)
-        raise NameError(f"it defines no {missing}function strategy(board)")
-    if len(found) > 1:
-        raise NameError(f"it defines several agents, {', '.join(found)}: keep one")
+    if callable(play := getattr(module, STRATEGY, None)):
+        found[STRATEGY] = play
+    if len(found) != 1:
+        wanted = "class with predict(boards, action_masks), or " * bool(made_with)
+        told = ", ".join(found) or "none"
+        raise NameError(f"expected one {wanted}function strategy(board), found {told}")
     if made_with and STRATEGY not in found:
         return answering(*found.values(), **made_with)
-    if getattr(getattr(strategy, "__code__", None), "co_flags", 0) & IS_ASYNC:
+    if getattr(getattr(play, "__code__", None), "co_flags", 0) & IS_ASYNC:
         raise TypeError("strategy is async or a generator: expected a function with an answer")
-    return STRATEGY, lambda boards: [as_answer(found[STRATEGY](board)) for board in boards]
+
+    def strategy(boards: Any) -> list[Any]:
+        return [as_answer(found[STRATEGY](board)) for board in boards]
+
+    return strategy
 
 
 def text_of(path: Path) -> str:
@@ -146,12 +145,11 @@ def as_answer(answer: Any) -> str | int:
     return -1
 
 
-def answering(
-    kind: type[Any], game: str, seed: int, exact: bool
-) -> tuple[str, Callable[[Any], list[Any]]]:
-    """Make an agent, as `kind(game, seed)`, the game from JSON; return what answers, and with what.
+def answering(kind: type[Any], game: str, seed: int, exact: bool) -> Callable[[Any], list[Any]]:
+    """Make an agent, as `kind(game, seed)`, the game from JSON; return what answers boards.
 
-    For exact results, that is probabilities if it has them.
+    It is `actions`, `(n,)` integers; or for exact results `probabilities`, `(n, actions)`, if the
+    agent has them.
     """
     import numpy as np  # late: strategies do without
 
@@ -173,8 +171,7 @@ def answering(
             raise ValueError("predict returns a state: a submission is a function of the board")
         return list(shaped_actions(chosen, len(boards)).tolist())
 
-    has_probabilities = exact and hasattr(agent, "action_probabilities")
-    return (PROBABILITIES, probabilities) if has_probabilities else (ACTIONS, actions)
+    return probabilities if exact and hasattr(agent, "action_probabilities") else actions
 
 
 if __name__ == "__main__":

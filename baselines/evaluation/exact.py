@@ -69,8 +69,8 @@ def evaluate_exactly(
         return Printed(row | {"worst": policies.against(policy, side).worst})
     assert isinstance(game, SlidingGame)
     optimum, result = solution_of(game).start_value, expected(agent, game)
-    row |= {"mean": round(result.score, DIGITS)}
-    row |= {"share": round(result.score / optimum, DIGITS) if optimum else 1.0}
+    share = result.score / optimum if optimum else 1.0
+    row |= {"mean": round(result.score, DIGITS), "share": round(share, DIGITS)}
     row |= {"moves": round(result.moves, DIGITS)}
     shares = [round(share, DIGITS) for share in np.cumsum(result.ended[::-1])[::-1].tolist()]
     reach = zip(game.rules.faces[1:], shares[1:], strict=False)
@@ -86,10 +86,7 @@ def _begun_row(agent: Agent, name: str, task: Task) -> Row:
 
 
 class Expected(NamedTuple):
-    """The expected score and number of moves of an agent's games.
-
-    `ended`, `(n_values,)`, is the probability that a game ends with each tile as its largest.
-    """
+    """Expected results of a game; `ended` are the probabilities of its largest tile, by tile."""
 
     score: float
     moves: float
@@ -112,10 +109,9 @@ def reached(
 ) -> Iterator[tuple[Boards, Mass, NDArray[np.int64], policies.Policy, Mass]]:
     """Yield all boards that an agent's games can reach, age by age; it is asked for each.
 
-    Yields:
-        The boards on which the agent has to move, `(n, R, C)`; the probability that a game comes to
-        each, `(n,)`; rewards and the agent's probabilities of actions, `(n, actions)`; and the
-        probability that a game ends now with each tile as its largest, `(n_values,)`.
+    These are the boards on which the agent has to move, `(n, R, C)`; the probability that a game
+    comes to each, `(n,)`; rewards and the agent's probabilities of actions, `(n, actions)`; and the
+    probability that a game ends now with each tile as its largest, `(n_values,)`.
     """
     check_size(game)
     ages = tile_ages(game.rules)

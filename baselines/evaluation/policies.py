@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from tile_envs.agents import Agent, choose_actions
 from tile_envs.errors import UsageError
+from tile_envs.text import MARKS
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, O, X, solve
 
 Policy = NDArray[np.float64]
 BATCH = 1 << 15
 """Boards that an agent is asked for at once."""
-MARKS = {"X": X, "O": O}
 RANDOM = TicTacToe(opponent="random")
 
 
@@ -25,8 +25,8 @@ def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[An
     """Ask an agent for its probabilities of actions, `(n, actions)`, of which masks tell the legal.
 
     An agent without `action_probabilities(observations)` has 1 for its action.  Its `predict` must
-    depend on nothing but the observation: it is asked twice, to detect randomness.  It may say
-    itself what else its play `depends_on`.
+    depend on the observation alone: it is asked twice, to detect randomness, or says itself what
+    else its play `depends_on`.
     """
     if len(observations) > BATCH:
         parts = (slice(i, i + BATCH) for i in range(0, len(observations), BATCH))

@@ -57,10 +57,10 @@ class Record:
 
 
 class Stopped(Interrupted):
-    """An evaluation was interrupted; `record` and `row` are of some of its games.
+    """An evaluation was interrupted; `record` and `row` are of its first games.
 
-    These are the first of the list, up to one that has not ended: to count every game that has
-    ended would count short games more than long ones.
+    All games before the first that has not ended count: to count every one that has ended would
+    count short games more than long ones.
     """
 
     def __init__(self, cause: KeyboardInterrupt, record: Record, row: Row | None = None) -> None:

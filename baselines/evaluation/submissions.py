@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -78,12 +78,11 @@ class Submission:
     """The confined process of a submission, as an agent; what it sends may be anything.
 
     `left` are the wall-clock seconds that it may take until it has `Failed`; its `kind` is what it
-    answers with, see `confined.loaded`, "" if it does not run.
+    answers with, "strategy", "actions" or "probabilities", or "" if it does not run.
     """
 
     def __init__(self, game: Game, memory: int, seconds: float, cpu_seconds: float) -> None:
         self.game, self.left, self.kind = game, seconds, ""
-        self.action_probabilities: Callable[[NDArray[Any]], list[Any]] | None = None
         self._faces = np.array(game.rules.faces if isinstance(game, SlidingGame) else ())
         self._limits = {"memory": memory, "seconds": math.ceil(cpu_seconds + STARTING)}
         self._process: subprocess.Popen[bytes] | None = None
@@ -92,8 +91,7 @@ class Submission:
         """Start it, and load a text or files; a class is made as `confined.answering` says."""
         self._start(files)
         self.kind = str(self._exchange({"source": source, "made_with": made_with}).get("kind"))
-        if self.kind == PROBABILITIES:
-            self.action_probabilities = self.answers
+        self.action_probabilities = self.answers if self.kind == PROBABILITIES else None
 
     def answers(self, observations: NDArray[Any]) -> list[Any]:
         """Return the answers to observations `(n, R, C)`; a strategy sees faces in their place."""
@@ -142,17 +140,13 @@ class Submission:
     def _exchange(self, message: Any, more: int = 0, free: float = 0.0) -> dict[str, Any]:
         """Send a message, and return the next one, in the time that is left, and some `free`."""
         began = time.perf_counter()
-
-        def limit() -> None:
-            left = self.left + free - (time.perf_counter() - began)
-            self._socket.settimeout(max(1e-6, left))
-
+        end = began + self.left + free
         try:
-            limit()
+            self._socket.settimeout(max(1e-6, self.left + free))
             with suppress(ConnectionError):  # receiving then says why
                 self._socket.sendall(json.dumps(message).encode() + b"\n")
             while b"\n" not in self._unread:
-                limit()
+                self._socket.settimeout(max(1e-6, end - time.perf_counter()))
                 part = self._socket.recv(1 << 16)
                 if not part or len(self._unread) > MAX_MESSAGE + more:
                     raise ConnectionError
