@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from baselines.evaluation.exact import evaluate_exactly as evaluate_exactly
-    from baselines.evaluation.grading import grade as grade
+    from baselines.evaluation.judging import grade as grade
     from baselines.evaluation.judging import judge as judge
     from baselines.players import load as load
     from baselines.results import evaluate as evaluate
@@ -28,7 +28,7 @@ _HOMES = {
     "Learner": "baselines.training.learner",
     "evaluate": "baselines.results",
     "evaluate_exactly": "baselines.evaluation.exact",
-    "grade": "baselines.evaluation.grading",
+    "grade": "baselines.evaluation.judging",
     "judge": "baselines.evaluation.judging",
     "load": "baselines.players",
     "questions": "baselines.solver.questions",

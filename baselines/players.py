@@ -20,7 +20,7 @@ from baselines.agents import (
     instance,
     usual_env,
 )
-from baselines.evaluation.comparison import NO_GAMES, Result
+from baselines.evaluation.rows import NO_GAMES, Result
 from baselines.evaluation.sampled import evaluated
 from baselines.search.options import DEEPEST, SearchOptions
 from baselines.training.learner import Learner, learner_class
@@ -291,8 +291,7 @@ def play_all(
 
             row = evaluate_exactly(*game, name=player.name)
         else:
-            how: Any = {"name": player.name, "progress": progress}
-            row, record = evaluated(*game, episodes, seed, **how)
+            row, record = evaluated(*game, episodes, seed, player.name, progress)
             returns = record.returns
         seed_of_run = player.run.config.seed if player.run else None
         yield Result(row, player.recipe, returns, seed_of_run)

@@ -9,7 +9,7 @@ from baselines import evaluate, evaluate_exactly
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation.policies import (
     Outcome,
-    against_random,
+    against,
     outcome,
     policy_of,
     probabilities_of,
@@ -32,7 +32,7 @@ AGENTS = [RandomAgent, GreedyAgent, MinimaxAgent, MinimaxFirstAgent]
     ],
 )
 def test_known_pairings_come_out_exactly(make, side, percent, worst):
-    results = against_random(policy_of(make(GAME), side), side)
+    results = against(policy_of(make(GAME), side), side)
     assert [100 * share for share in results] == pytest.approx(percent, abs=0.0005)
     assert results.worst == worst
     assert Outcome(1.0, 0.0, 0.0).worst == 1
@@ -48,7 +48,7 @@ def test_minimax_draws_with_itself():
 @pytest.mark.parametrize("make", AGENTS)
 @pytest.mark.parametrize("side", ["X", "O"])
 def test_sampled_games_agree(make, side):
-    exact = against_random(policy_of(make(GAME), side), side)
+    exact = against(policy_of(make(GAME), side), side)
     row = evaluate(make(GAME, seed=1), "TicTacToe-v0", {"side": side}, episodes=4000, seed=2)
     for share, expected in zip((row["win"], row["draw"], row["loss"]), exact, strict=True):
         assert abs(share - expected) <= 4 * (expected * (1 - expected) / 4000) ** 0.5 + 1e-9

@@ -20,7 +20,7 @@ from baselines import evaluate, evaluate_exactly, grade, judge
 from baselines.agents import RandomAgent, Task
 from baselines.commands import grade as grade_command
 from baselines.errors import Interrupted
-from baselines.evaluation import grading, submissions
+from baselines.evaluation import judging, submissions
 from baselines.evaluation.rows import read_rows
 
 ASSIGNMENT = Path(__file__).parent.parent / "benchmarks" / "lessons" / "assignment"
@@ -54,8 +54,8 @@ NO_GRADE = {
     "raise ValueError('in line\\n two')": "ValueError: in line two",
     "import no_such_module": "ModuleNotFoundError: No module named 'no_such_module'",
     "import os; os._exit(0)": "its process has ended",
-    "from baselines.agents import RandomAgent": "no class with predict.* and no function strategy",
-    FIRST + "class Other(Mine): pass": "several agents, Mine, Other: keep one",
+    "from baselines.agents import RandomAgent": "one class with predict.*, found none",
+    FIRST + "class Other(Mine): pass": "found Mine, Other",
     "class Mine:\n    def predict(self, boards): pass": "takes nothing, and is given game, seed",
     CLASS.replace("{answer}", "np.full(len(boards), 1)"): "Submission plays 1 on .* legal is",
     CLASS.replace("{answer}", "action_masks"): r"shape \(\d+, 4\)",
@@ -69,7 +69,7 @@ NO_GRADE = {
     "from baselines import solve": "cannot import name 'solve'",
     "import os, sys; os.write(int(sys.argv[2]), b'{\"answers\": [' + b'9' * 9999)": "lines|answers",
     "import ctypes; ctypes.CDLL(None).prctl(1, 0)\nwhile True: pass": "seconds",
-    "import builtins; builtins.TAKEN = 1": "no class",
+    "import builtins; builtins.TAKEN = 1": "expected one class",
 }
 """Submissions, and why they have no grade."""
 
@@ -147,8 +147,8 @@ def test_nothing_that_a_process_sends_ends_the_grading(tmp_path, monkeypatch, ki
     def sends(self, message, *_):
         return {"kind": kind, "answers": [answer] * len(message)}
 
-    monkeypatch.setattr(submissions.Process, "_start", lambda *_: None)
-    monkeypatch.setattr(submissions.Process, "_exchange", sends)
+    monkeypatch.setattr(submissions.Submission, "_start", lambda *_: None)
+    monkeypatch.setattr(submissions.Submission, "_exchange", sends)
     (row,) = grade(folder_of(tmp_path / "s", ""), ENV, SMALL, exact=True)
     assert row["error"]
     (row,) = grade(folder_of(tmp_path / "t", ""), ENV, SMALL, 2)
@@ -221,7 +221,7 @@ def test_a_submission_sees_itself_and_libraries_and_leaves_nothing(tmp_path, cap
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))
         folder = folder_of(tmp_path / "s", FIRST)
-        root = Path(grading.__file__).parents[2]
+        root = Path(judging.__file__).parents[2]
         paths = [folder / "00.py", tmp_path / "socket", ASSIGNMENT, root / ".git"]
         paths += [root / "baselines" / name for name in ("solver", "strong", "search")]
         spy = SPY.replace("PATHS", repr([*map(str, paths)]))
@@ -272,14 +272,14 @@ def test_mistakes_are_one_line_before_any_submission_is_asked(tmp_path):
 
 
 def test_grades_before_an_interruption_are_kept(tmp_path, monkeypatch):
-    load = grading.Submission.load
+    load = judging.Submission.load
 
-    def interrupted(self, source, made_with):
-        if source["files"] == ["01.py"]:
+    def interrupted(self, **given):
+        if given["files"] == ["01.py"]:
             raise Interrupted(signal.SIGTERM)
-        load(self, source, made_with)
+        load(self, **given)
 
-    monkeypatch.setattr(grading.Submission, "load", interrupted)
+    monkeypatch.setattr(judging.Submission, "load", interrupted)
     out = tmp_path / "grades.csv"
     done = command("grade", folder_of(tmp_path / "s", FIRST, FIRST), *EXACTLY, "--out", out)
     assert (done.returncode, len(read_rows(out))) == (143, 1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from commands import python
 
-from baselines.evaluation.policies import against_random, policy_of
+from baselines.evaluation.policies import against, policy_of
 from baselines.search import mcts
 from baselines.search.mcts import MCTSAgent
 from tile_envs.base import random_stream
@@ -122,11 +122,11 @@ def test_the_compiled_playouts_are_the_written_ones(root):
 def test_it_never_loses_and_wins_as_often_as_published(seed, options):
     agent = MCTSAgent(GAME, seed, **options)
     for side, wins in PUBLISHED.items():
-        results = against_random(policy_of(agent, side), side)
+        results = against(policy_of(agent, side), side)
         assert results.win >= wins
         assert results.worst == 0
 
 
 def test_a_search_can_be_beaten_if_its_seed_is_unlucky():
     """Of the seeds 0 to 2999 this one alone, and none with 4,000 playouts kept."""
-    assert against_random(policy_of(MCTSAgent(GAME, 2202), "O"), "O").worst == -1
+    assert against(policy_of(MCTSAgent(GAME, 2202), "O"), "O").worst == -1

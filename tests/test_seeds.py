@@ -16,7 +16,7 @@ from test_runs import arrays_of, copied
 
 from baselines.agents import Task
 from baselines.commands.train import side_by_side
-from baselines.evaluation.comparison import Result, differences, over_seeds
+from baselines.evaluation.rows import Result, differences, over_seeds
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
 from baselines.seeds import (

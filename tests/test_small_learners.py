@@ -11,7 +11,7 @@ from commands import typed
 from baselines import load
 from baselines.deep.neural import Neural
 from baselines.evaluation.exact import evaluate_exactly
-from baselines.evaluation.policies import against_random, policy_of
+from baselines.evaluation.policies import against, policy_of
 from baselines.tabular.boards import BoardCodes, from_opponent, move_entries
 from baselines.tabular.qtable import QTable
 from baselines.tabular.value_table import ValueTable
@@ -54,7 +54,7 @@ def trained(learner, settings, iterations, seed=0, sides=SIDES, game=GAME):
 def test_seconds_of_learning_go_far(learner, settings, iterations, wins):
     made = trained(learner, settings, iterations, seed=1)
     for side, win in zip(SIDES, wins, strict=True):
-        assert against_random(policy_of(made, side), side).win > win
+        assert against(policy_of(made, side), side).win > win
 
 
 @pytest.mark.slow
@@ -66,7 +66,7 @@ def test_seconds_of_learning_go_far(learner, settings, iterations, wins):
 def test_the_default_run_plays_the_best_that_never_loses(learner, changes, iterations, seed):
     made = trained(learner, tuned(learner, **changes), iterations, seed)
     for side, percent in BEST.items():
-        results = against_random(policy_of(made, side), side)
+        results = against(policy_of(made, side), side)
         assert [100 * share for share in results] == pytest.approx(percent, abs=0.0005)
         assert results.worst == 0
 
@@ -86,7 +86,7 @@ def test_a_whole_run_wins_often_and_never_loses(learner, preset, seed, wins):
     settings = learner.Settings(**config.settings)
     made = trained(learner, settings, config.games // settings.n_envs, seed)
     for side, win in zip(SIDES, wins, strict=True):
-        results = against_random(policy_of(made, side), side)
+        results = against(policy_of(made, side), side)
         assert results.win >= win
         assert results.worst == 0
 
@@ -96,7 +96,7 @@ def test_a_whole_run_wins_often_and_never_loses(learner, preset, seed, wins):
 def test_self_play_learns_to_draw_with_perfect_play(learner, loss_weight):
     made = trained(learner, tuned(learner, opponent="self", loss_weight=loss_weight), 100)
     for side in SIDES:
-        assert against_random(policy_of(made, side), side).worst == 0
+        assert against(policy_of(made, side), side).worst == 0
 
 
 def test_a_q_table_that_starts_high_tries_every_move():

@@ -114,7 +114,7 @@ HOSTILE = {
     "changes the board": ("board[0][0] = 2048; board.clear(); return 'left'", None),
     "kills": ("import os; assert not os.getppid(); os.kill(-1, 9)", "LookupError|AssertionError"),
     "sends lists": ("import os, sys; os.write(int(sys.argv[2]), b'[5]\\n')", "no answers"),
-    "does not define one": ("pass\ndel strategy", "NameError: it defines no function strategy"),
+    "does not define one": ("pass\ndel strategy", "one function strategy.*, found none"),
     "is no Python": ("(", "SyntaxError"),
 }
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from baselines.agents import Task
 from baselines.commands import options
-from baselines.evaluation.comparison import Result, comparison, write_results
-from baselines.evaluation.rows import SUFFIXES
+from baselines.evaluation.rows import SUFFIXES, Result, comparison, write_results
 from baselines.evaluation.sampled import Stopped
 from baselines.players import Player, names_file, names_run, open_player, play_all, with_path
 from baselines.settings import Count

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from baselines.commands import options
-from baselines.evaluation.comparison import Result, seeds_text, write_results
+from baselines.evaluation.confined import SUFFIX, text_of
 from baselines.evaluation.judging import ENV, SECONDS, judge
-from baselines.evaluation.rows import SUFFIXES, block
+from baselines.evaluation.rows import SUFFIXES, Result, block, seeds_text, write_results
 from baselines.evaluation.sampled import Stopped
-from baselines.evaluation.submissions import SUFFIX, text_of
 from baselines.players import Player, open_player, play_all, with_path
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count, Positive

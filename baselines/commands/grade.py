@@ -7,9 +7,8 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from baselines.commands import options
-from baselines.evaluation.grading import SECONDS, Grades
-from baselines.evaluation.grading import grade as grade_all
-from baselines.evaluation.judging import ENV
+from baselines.evaluation.judging import ENV, SECONDS_IN_ALL, Grades
+from baselines.evaluation.judging import grade as grade_all
 from baselines.evaluation.rows import SUFFIXES, write_rows
 from baselines.settings import Count, Positive, Seed
 from tile_envs.errors import UsageError
@@ -24,7 +23,7 @@ def grade(
     episodes: Count = 1000,
     seed: options.GamesSeed = 0,
     env_kwargs: options.EnvKwargs = None,
-    seconds: Positive = SECONDS,
+    seconds: Positive = SECONDS_IN_ALL,
     agent_seed: Seed | None = None,
     out: options.Rows = None,
 ) -> None:

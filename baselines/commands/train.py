@@ -3,7 +3,6 @@
 import inspect
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import threading
@@ -215,8 +214,8 @@ def side_by_side(commands: Mapping[Path, Sequence[str]], at_once: int) -> Iterat
                 progress.update(ended, f"{ended} of {len(commands)} runs have ended")
                 yield folders[future]
         except KeyboardInterrupt as interrupt:
-            number = getattr(interrupt, "number", signal.SIGINT)
-            raise Interrupted(number, "stopped; the same command with --resume goes on.") from None
+            text = "stopped; the same command with --resume goes on."
+            raise Interrupted(interrupt, text) from None
         finally:
             stopping.set()
             pool.shutdown(wait=False, cancel_futures=True)

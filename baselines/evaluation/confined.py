@@ -4,7 +4,7 @@ Lines of JSON come and go through a socket.  It runs by itself, on the standard 
 for classes: seeds of games and their random streams stay with the judge (see `submissions`).
 """
 
-import ast
+import codecs
 import json
 import operator
 import os
@@ -14,25 +14,23 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import CodeType, ModuleType, TracebackType
+from traceback import walk_tb
+from types import CodeType, ModuleType
 from typing import Any
 
-STRATEGY = "strategy"
-ACTIONS, PROBABILITIES = "actions", "probabilities"
-"""What a class answers with: integers `(n,)`, or numbers `(n, actions)`."""
-PLAYING = {"predict", "choose_actions", "action_values", "action_probabilities"}
-"""Methods of agents, one of which a class has whose `predict` is that of its base."""
-MAX_TEXT, MAX_NUMBER = 200, 199
-"""The most characters of an answer or an error, and the largest number, that are sent."""
+STRATEGY, PROBABILITIES, SUFFIX = "strategy", "probabilities", ".py"
+AGENT = re.compile(
+    r"(?m)^((async +)?def +strategy\b|strategy *[:=]"
+    r"|[ \t]+def +(predict|choose_actions|action_values|action_probabilities)\b)"
+)
+"""What defines an agent: a `strategy`, or a method of a class that plays, whose `predict` may be
+that of its base."""
+MAX_TEXT, MAX_NUMBER, MAX_FILE = 200, 199, 1 << 20
+"""The most characters of an answer or an error, the largest number, and bytes of Python."""
 FENCED = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 """A block of code in an answer of a language model."""
-MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-"""Encodings by their byte order marks; without one, a text is UTF-8."""
 IS_ASYNC = 0x2A0
 """The flags of the code of a coroutine, an asynchronous generator or a generator."""
-
-Answers = Callable[[Any], list[Any]]
-"""What answers a list of boards."""
 
 
 def serve(boards: int, answers: int) -> None:
@@ -49,66 +47,77 @@ def serve(boards: int, answers: int) -> None:
     folder = ""
     try:
         messages = map(json.loads, os.fdopen(boards))
-        folder, unlimited = confine(**next(messages))
+        first = next(messages)
+        folder, unlimited = confine(**first)
         for name in [name for name in sys.modules if name.partition(".")[0] == "baselines"]:
             del sys.modules[name]  # of which a submission sees less
         tell(unlimited=unlimited)
-        kind, answers_to = loaded(folder, **next(messages))
-        tell(kind=kind)
+        answer = loaded(folder, first.get("files", ()), **next(messages))
+        tell(kind=answer.__name__)
         for message in messages:
-            tell(answers=answers_to(message))
+            tell(answers=answer(message))
     except BaseException as error:
-        at = "" if isinstance(error, SyntaxError) else line_of(error.__traceback__, folder)
+        at = "" if isinstance(error, SyntaxError) else line_of(error, folder)
         error.__traceback__ = None  # which would keep what has filled the memory
         tell(error=f"{type(error).__name__}: {error}"[:MAX_TEXT].rstrip(": ") + at)
     finally:
         os._exit(0)
 
 
-def line_of(traceback: TracebackType | None, folder: str) -> str:
-    """Return the last line of a submission's own code that a traceback goes through, as words."""
+def line_of(error: BaseException, folder: str) -> str:
+    """Return the last line of a submission's own code that an error went through, as words."""
     at = ""
-    while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
+    for frame, line in walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
         if file == STRATEGY or (folder and file.startswith(f"{folder}/")):
-            at = f" ({file.removeprefix(f'{folder}/')}, line {traceback.tb_lineno})"
-        traceback = traceback.tb_next
+            at = f" ({file.removeprefix(f'{folder}/')}, line {line})"
     return at
 
 
 def loaded(
-    folder: str, source: str, files: Sequence[str], made_with: Mapping[str, Any] | None
-) -> tuple[str, Answers]:
-    """Load a submission; return what it answers with, and what answers.
+    folder: str, files: Sequence[str], source: str, made_with: Mapping[str, Any] | None
+) -> Callable[[Any], list[Any]]:
+    """Load a submission; return what answers a list of boards: `strategy`, or see `answering`.
 
-    It is the text of a strategy, or files of Python in a folder: one defines the agent, and can
-    import the others.  A class is made with the arguments of `answering`.
+    It is the source of a strategy, or files in a folder: one of Python defines the agent, and can
+    import the others.
     """
     module = sys.modules[STRATEGY] = ModuleType(STRATEGY)  # where dataclasses look for theirs
-    file = STRATEGY
-    if files:
-        file = module.__file__ = os.path.join(folder, agent_file(folder, files))
-        source = text_of(Path(file).read_bytes())
-        sys.path[:0] = [os.path.dirname(file)] * (len(files) > 1)
+    file, python = STRATEGY, [name for name in files if name.lower().endswith(SUFFIX)]
+    if python:
+        texts = {name: text_of(Path(folder, name)) for name in python}
+        agents = [name for name in python if AGENT.search(texts[name])] if python[1:] else python
+        if len(agents) != 1:
+            raise NameError(f"one file must define the agent, found {', '.join(agents) or 'none'}")
+        file, source = os.path.join(folder, agents[0]), texts[agents[0]]
+        module.__file__ = file
+        sys.path[:0] = [os.path.dirname(file)] * bool(python[1:])
     exec(code_of(source, file), vars(module))
     found = {n: each for n, each in vars(module).items() if made_with and is_agent(each)}
-    if callable(strategy := getattr(module, STRATEGY, None)):
-        found[STRATEGY] = strategy
-    if not found:
-        missing = "class with predict(boards, action_masks) and no " * bool(made_with)
-        raise NameError(f"it defines no {missing}function strategy(board)")
-    if len(found) > 1:
-        raise NameError(f"it defines several agents, {', '.join(found)}: keep one")
+    if callable(play := getattr(module, STRATEGY, None)):
+        found[STRATEGY] = play
+    if len(found) != 1:
+        wanted = "class with predict(boards, action_masks), or " * bool(made_with)
+        told = ", ".join(found) or "none"
+        raise NameError(f"expected one {wanted}function strategy(board), found {told}")
     if made_with and STRATEGY not in found:
         return answering(*found.values(), **made_with)
-    if getattr(getattr(strategy, "__code__", None), "co_flags", 0) & IS_ASYNC:
+    if getattr(getattr(play, "__code__", None), "co_flags", 0) & IS_ASYNC:
         raise TypeError("strategy is async or a generator: expected a function with an answer")
-    return STRATEGY, lambda boards: [as_answer(found[STRATEGY](board)) for board in boards]
+
+    def strategy(boards: Any) -> list[Any]:
+        return [as_answer(found[STRATEGY](board)) for board in boards]
+
+    return strategy
 
 
-def text_of(content: bytes) -> str:
-    """Return the text of a file, in the encoding of its byte order mark."""
-    return content.decode(MARKS.get(content[:2], "utf-8-sig"), errors="replace")
+def text_of(path: Path) -> str:
+    """Return the text of a file of Python, in the encoding of its byte order mark, or UTF-8."""
+    if (size := path.stat().st_size) > MAX_FILE:
+        raise OSError(f"{path.name} has {size / (1 << 20):,.1f} MiB, expected at most 1")
+    content = path.read_bytes()
+    is_wide = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return content.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
 
 
 def code_of(source: str, file: str) -> CodeType:
@@ -119,30 +128,6 @@ def code_of(source: str, file: str) -> CodeType:
         if not (blocks := FENCED.findall(source)):
             raise
         return compile(textwrap.dedent(blocks[-1][1]), file, "exec", dont_inherit=True)
-
-
-def agent_file(folder: str, files: Sequence[str]) -> str:
-    """Return the file that defines an agent: a `strategy`, or a class that plays."""
-    if len(files) == 1:
-        return files[0]
-    found = []
-    for file in files:
-        with suppress(SyntaxError, ValueError):  # a helper that is never imported does no harm
-            tree = ast.parse(text_of(Path(folder, file).read_bytes()))
-            found += [file] * any(map(is_agent_node, tree.body))
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise NameError(f"several files define an agent, {', '.join(found)}: keep one")
-    raise NameError(f"no class with predict and no function strategy in {', '.join(files)}")
-
-
-def is_agent_node(node: ast.stmt) -> bool:
-    """Tell whether a statement defines a strategy, or a class that plays."""
-    if isinstance(node, ast.ClassDef):
-        return not PLAYING.isdisjoint(getattr(each, "name", "") for each in node.body)
-    names = [getattr(target, "id", "") for target in getattr(node, "targets", ())]
-    return STRATEGY in (getattr(node, "name", ""), *names)
 
 
 def is_agent(value: Any) -> bool:
@@ -160,15 +145,17 @@ def as_answer(answer: Any) -> str | int:
     return -1
 
 
-def answering(kind: type[Any], game: str, seed: int, exact: bool) -> tuple[str, Answers]:
-    """Make an agent, as `kind(game, seed)`, the game from JSON; return what answers, and with what.
+def answering(kind: type[Any], game: str, seed: int, exact: bool) -> Callable[[Any], list[Any]]:
+    """Make an agent, as `kind(game, seed)`, the game from JSON; return what answers boards.
 
-    For exact results, that is probabilities if it has them.
+    It is `actions`, `(n,)` integers; or for exact results `probabilities`, `(n, actions)`, if the
+    agent has them.
     """
     import numpy as np  # late: strategies do without
 
     from baselines.agents import instance
     from tile_envs.agents import ask
+    from tile_envs.base.checks import shaped_actions
     from tile_envs.games import game_from_json
 
     own = game_from_json(game)
@@ -182,14 +169,9 @@ def answering(kind: type[Any], game: str, seed: int, exact: bool) -> tuple[str, 
         chosen, state = ask(agent, observations, own.legal_actions(observations))
         if state is not None:
             raise ValueError("predict returns a state: a submission is a function of the board")
-        array = np.asarray(chosen)
-        if array.shape != (len(boards),) or array.dtype.kind not in "iu":
-            said = f"{type(chosen).__name__} of shape {array.shape} and dtype {array.dtype}"
-            raise ValueError(f"actions must be {len(boards)} integers, one a board, got {said}")
-        return list(array.tolist())
+        return list(shaped_actions(chosen, len(boards)).tolist())
 
-    has_probabilities = exact and hasattr(agent, "action_probabilities")
-    return (PROBABILITIES, probabilities) if has_probabilities else (ACTIONS, actions)
+    return probabilities if exact and hasattr(agent, "action_probabilities") else actions
 
 
 if __name__ == "__main__":

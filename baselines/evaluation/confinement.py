@@ -16,8 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-NEW_USER, NEW_NETWORK, NEW_PROCESSES, NEW_SHARED_MEMORY = 1 << 28, 1 << 30, 1 << 29, 1 << 27
-NEW_MOUNTS, PRIVATE, BIND, DETACH = 1 << 17, 1 << 14 | 1 << 18, 1 << 12 | 1 << 14, 2
+NEW_USER, APART = 1 << 28, 1 << 30 | 1 << 29 | 1 << 27 | 1 << 17
+"""Namespaces of users; and of network, processes, shared memory and mounts."""
+PRIVATE, BIND, DETACH = 1 << 14 | 1 << 18, 1 << 12 | 1 << 14, 2
 MOUNT_SETATTR, HERE, RECURSIVE, READ_ONLY = 442, -100, 0x8000, (1, 0, 0, 0)
 DEATH_SIGNAL, DUMPABLE, KEEP_CAPABILITIES, NO_NEW_PRIVILEGES = 1, 4, 8, 38
 READ_ALL = 1 << 2
@@ -32,37 +33,37 @@ PLACES = ("/mnt", "/media", "/srv", "/opt", "/boot", "/var", "/tmp", "/run", "/h
 """Where the new file system is put together: in the first folder that holds nothing of it."""
 OWN, SCRATCH, SCRATCH_BYTES = "/submission", "/scratch", 64 << 20
 UNSEEN, UNKEPT = ("use of your files", "sight of other processes"), "changes of files"
-BASE_CLASSES = ("agents.py",)
-"""The files of `baselines` that a submission sees: the agents that it may build on."""
+VISIBLE = ("tile_envs", "baselines/agents.py")
+"""What a submission sees of this project: environments, and the agents that it may build on."""
 
 
-def confine(memory: int, seconds: int, user: int, **seen: Any) -> tuple[str, list[str]]:
+def confine(memory: int, seconds: int, **seen: Any) -> tuple[str, list[str]]:
     """Give up what a submission does not need; return its folder, and what is not limited here.
 
-    It may take so many bytes beyond those that are taken now, and seconds of CPU time.  Root
-    becomes `user`; `seen` are the arguments of `see_only`.
+    It may take so many bytes beyond those that are taken now, and seconds of CPU time.  `seen` are
+    the arguments of `see_only`.
     """
     import resource  # late: Windows has none, where nothing is judged
 
-    unlimited, is_root, libc = list[str](), os.geteuid() == 0, ctypes.CDLL(None, use_errno=True)
+    libc = ctypes.CDLL(None, use_errno=True)
     prctl = getattr(libc, "prctl", lambda *_: None)
     statm = Path("/proc/self/statm")
     taken = int(statm.read_text().split()[0]) * resource.getpagesize() if statm.exists() else 0
     prctl(DEATH_SIGNAL, signal.SIGKILL)
     os.umask(0o022)
-    ids = os.geteuid(), os.getegid()
-    apart = NEW_NETWORK | NEW_PROCESSES | NEW_SHARED_MEMORY | NEW_MOUNTS | NEW_USER * (not is_root)
-    is_apart = hasattr(libc, "unshare") and not libc.unshare(apart)
+    uid, gid, user = os.geteuid(), os.getegid(), 1 << 30 | os.getpid()  # that nobody else has
+    maps = {"setgroups": "deny", "uid_map": f"{uid} {uid} 1", "gid_map": f"{gid} {gid} 1"}
+    maps = maps if uid else {}  # a namespace of users, which only root does without, has no numbers
+    is_apart = hasattr(libc, "unshare") and not libc.unshare(APART | NEW_USER * bool(maps))
+    unlimited = ["network", *UNSEEN]
     if is_apart:
-        if not is_root:
-            keep_ids(*ids)
+        for name, text in maps.items():
+            Path("/proc/self", name).write_text(text)
         fork_and_wait()
-        unlimited += see_only(libc, **seen)
-    else:
-        unlimited += ["network", *UNSEEN]
+        unlimited = see_only(libc, **seen)
     sees_only = UNSEEN[0] not in unlimited
     temporary = SCRATCH if sees_only else "/tmp"
-    if is_root:  # where all is seen, Python's own files may be for root alone
+    if uid == 0:  # where all is seen, Python's own files may be for root alone
         if not become(user, libc, 0 if sees_only else READ_ALL):
             unlimited.append("processes")
     elif is_apart:
@@ -78,8 +79,7 @@ def confine(memory: int, seconds: int, user: int, **seen: Any) -> tuple[str, lis
     limits |= {"files": ("FSIZE", writable * SCRATCH_BYTES), "dumps": ("CORE", 0)}
     for what, (name, most) in limits.items():
         kind = getattr(resource, f"RLIMIT_{name}")
-        before = resource.getrlimit(kind)[1]
-        most = most if before == resource.RLIM_INFINITY else min(most, before)
+        most = min(most, resource.getrlimit(kind)[1] % (1 << 64))  # where infinity may be -1
         try:
             resource.setrlimit(kind, (most, most))
         except (ValueError, OSError):
@@ -87,7 +87,7 @@ def confine(memory: int, seconds: int, user: int, **seen: Any) -> tuple[str, lis
     tempfile.tempdir = temporary  # without trying whether files can be written
     os.environ |= {"HOME": temporary, "TMPDIR": temporary, "USER": "nobody"}
     os.chdir("/")
-    return OWN if sees_only else seen["folder"], unlimited
+    return OWN if sees_only else seen.get("folder", ""), unlimited
 
 
 def fork_and_wait() -> None:
@@ -97,14 +97,9 @@ def fork_and_wait() -> None:
         os._exit(0)
 
 
-def keep_ids(user: int, group: int) -> None:
-    """Keep the numbers of user and group in a namespace of users, which begins without any."""
-    texts = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
-    for name, text in texts.items():
-        Path("/proc/self", name).write_text(text)
-
-
-def see_only(libc: Any, packages: str, hidden: str, folder: str, files: Sequence[str]) -> list[str]:
+def see_only(
+    libc: Any, packages: str, hidden: str = "", folder: str = "", files: Sequence[str] = ()
+) -> list[str]:
     """Move to a file system of the libraries and a submission; return what is not limited here.
 
     All is read-only but `SCRATCH`, which is in memory.  `packages` is the folder of this project's
@@ -115,12 +110,13 @@ def see_only(libc: Any, packages: str, hidden: str, folder: str, files: Sequence
     paths = {*SYSTEM, *sys.path, *(os.path.join(prefix, "lib") for prefix in prefixes)}
     paths |= {*map(os.path.realpath, paths)}  # where links of libraries lead
     shown = {path: os.path.realpath(path) for path in paths - {"/"} if os.path.exists(path)}
-    environments, own = (os.path.join(packages, name) for name in ("tile_envs", "baselines"))
+    own = os.path.join(packages, "baselines")
     clone = packages * os.path.exists(os.path.join(packages, "pyproject.toml"))
     for each in map(os.path.realpath, filter(None, (own, hidden, clone))):  # all are covered
         above = [item for item in shown.items() if item[1] and is_in(each, item[1])]
         shown |= {path + each.removeprefix(source): "" for path, source in above}
-    shown[environments] = os.path.realpath(environments)
+    visible = [os.path.join(packages, name) for name in VISIBLE]
+    shown |= {path: os.path.realpath(path) for path in visible}
     sources = [*shown.values(), os.path.realpath(packages), os.path.realpath(folder)]
     root = next((each for each in PLACES if not any(is_in(s, each) for s in sources)), "/mnt")
 
@@ -141,11 +137,10 @@ def see_only(libc: Any, packages: str, hidden: str, folder: str, files: Sequence
                 mount(source, at, flags=BIND)
             else:
                 mount("tmpfs", at, "tmpfs", options="mode=755")
-        for source, target, names in ((own, own, BASE_CLASSES), (folder, OWN, files)):
-            for name in names:
-                at = os.path.join(root + target, name)
-                os.makedirs(os.path.dirname(at), exist_ok=True)
-                shutil.copyfile(os.path.join(source, name), at)
+        for name in files:
+            at = os.path.join(root + OWN, name)
+            os.makedirs(os.path.dirname(at), exist_ok=True)
+            shutil.copyfile(os.path.join(folder, name), at)
         os.makedirs(f"{root}/proc")
         os.makedirs(root + SCRATCH)
         with suppress(OSError):
@@ -172,13 +167,11 @@ def become(user: int, libc: Any, capability: int) -> bool:
     """Become another user, whom limits bind, with one capability of root or none."""
     libc.prctl(KEEP_CAPABILITIES, 1, 0, 0, 0)
     for uid in (user, NOBODY):  # some containers have no others
-        try:
+        with suppress(OSError):
             os.setgroups([])
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
-        except OSError:
-            continue
-        return any(keep_capabilities(libc, kept) for kept in (capability, 0))
+            return any(keep_capabilities(libc, kept) for kept in (capability, 0))
     return False
 
 

@@ -1,10 +1,9 @@
 """Exact evaluation: the expected result of an agent, computed over all boards instead of sampled.
 
-On small boards of the sliding games it is a benchmark for learners, TilesExact: the fraction of
-optimal expected score that an agent reaches.  The probabilities of boards are carried forward
-through the game, age by age (see `boards`): from the start boards, by the agent's probabilities to
-the afterstates, by those of the new tiles to the next states.  The expected score is the sum of all
-rewards on the way, each times its probability.
+On small boards of the sliding games it is a benchmark for learners, TilesExact: the fraction of the
+optimal expected score.  The probabilities of boards are carried forward, age by age (see `boards`):
+from the start boards, by the agent's probabilities to the afterstates, by those of the new tiles to
+the next states.  The expected score is the sum of all rewards, each times its probability.
 """
 
 from collections import defaultdict
@@ -49,52 +48,45 @@ def evaluate_exactly(
         agent: One with `action_probabilities(observations) -> (n, actions)`, or else with a
             `predict` that is a function of the board.
         env: An environment of this package, or its id.
-        env_kwargs: The environment's options: in the sliding games those of a board that can be
-            solved; in tic-tac-toe the side, X or O.
+        env_kwargs: Its options: a board that can be solved; in tic-tac-toe the side, X or O.
         name: The agent's name in the row; the name of its class if not given.
 
     Returns:
-        The row: `agent, env, env_kwargs, side`, and in the sliding games the expected score `mean`,
-        its `share` of the optimum, the expected number of `moves`, and `reach`, the probability
-        that each face is reached.  In tic-tac-toe the fractions `win, draw, loss` against the
-        opponent of the environment, and `worst`, the worst result (-1, 0 or 1) against every one.
+        The row: `agent, env, env_kwargs, side`; in the sliding games the expected score `mean`, its
+        `share` of the optimum, the expected number of `moves`, and `reach`, the probability that
+        each face is reached; in tic-tac-toe the fractions `win, draw, loss` against the opponent of
+        the environment, and `worst`, the worst result (-1, 0 or 1) against every one.
 
     Raises:
-        ValueError: If the game is too large, or the agent plays illegal actions, or is not
-            a memoryless policy.
+        ValueError: If the game is too large, or the agent is no memoryless, legal policy.
     """
-    env_id, options = named(env, env_kwargs)
-    check_whole_games(options or {})
-    task = Task.of(env_id, options)
-    check_plays(agent, game := task.game)
-    row: Row = {"agent": name or type(agent).__name__, "env": task.env}
-    row |= {"env_kwargs": task.env_kwargs, "side": None}
+    task = Task.of(*named(env, env_kwargs))
+    row, game = _begun_row(agent, name or type(agent).__name__, task), task.game
     if isinstance(game, TicTacToe):
         side = task.env_kwargs.get("side", "X")
         policy = policies.policy_of(agent, side)
-        row |= {"side": side, **policies.against_opponent(policy, side, game)._asdict()}
-        return Printed(row | {"worst": policies.against_random(policy, side).worst})
+        row |= {"side": side, **policies.against(policy, side, game)._asdict()}
+        return Printed(row | {"worst": policies.against(policy, side).worst})
     assert isinstance(game, SlidingGame)
     optimum, result = solution_of(game).start_value, expected(agent, game)
-    row |= {"mean": round(result.score, DIGITS)}
-    row |= {"share": round(result.score / optimum, DIGITS) if optimum else 1.0}
+    share = result.score / optimum if optimum else 1.0
+    row |= {"mean": round(result.score, DIGITS), "share": round(share, DIGITS)}
     row |= {"moves": round(result.moves, DIGITS)}
     shares = [round(share, DIGITS) for share in np.cumsum(result.ended[::-1])[::-1].tolist()]
     reach = zip(game.rules.faces[1:], shares[1:], strict=False)
     return Printed(row | {"reach": {face: share for face, share in reach if share > 0}})
 
 
-def check_whole_games(env_kwargs: Mapping[str, Any]) -> None:
-    """Refuse by a `ValueError` options with which games are not whole."""
-    for odd in {"starts", "max_episode_steps"} & env_kwargs.keys():
+def _begun_row(agent: Agent, name: str, task: Task) -> Row:
+    """Return the columns that name a row of exact results, which are of whole games."""
+    for odd in {"starts", "max_episode_steps"} & task.env_kwargs.keys():
         raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
+    check_plays(agent, task.game)
+    return {"agent": name, "env": task.env, "env_kwargs": dict(task.env_kwargs), "side": None}
 
 
 class Expected(NamedTuple):
-    """The expected score and number of moves of an agent's games.
-
-    `ended`, `(n_values,)`, is the probability that a game ends with each tile as its largest.
-    """
+    """Expected results of a game; `ended` are the probabilities of its largest tile, by tile."""
 
     score: float
     moves: float
@@ -117,10 +109,9 @@ def reached(
 ) -> Iterator[tuple[Boards, Mass, NDArray[np.int64], policies.Policy, Mass]]:
     """Yield all boards that an agent's games can reach, age by age; it is asked for each.
 
-    Yields:
-        The boards on which the agent has to move, `(n, R, C)`; the probability that a game comes to
-        each, `(n,)`; rewards and the agent's probabilities of actions, `(n, actions)`; and the
-        probability that a game ends now with each tile as its largest, `(n_values,)`.
+    These are the boards on which the agent has to move, `(n, R, C)`; the probability that a game
+    comes to each, `(n,)`; rewards and the agent's probabilities of actions, `(n, actions)`; and the
+    probability that a game ends now with each tile as its largest, `(n_values,)`.
     """
     check_size(game)
     ages = tile_ages(game.rules)
@@ -157,8 +148,7 @@ def reached(
 
 def regret_of(agent: Agent, name: str, task: Task) -> Row:
     """Return the row of `baselines.regret`."""
-    check_whole_games(task.env_kwargs)
-    check_plays(agent, game := task.game)
+    row, game = _begun_row(agent, name, task), task.game
     if not isinstance(game, SlidingGame):
         raise UsageError(f"regret is that of sliding games, got {game}: see evaluate_exactly.")
     solution, ages = solution_of(game), zip(*reached(agent, game), strict=True)
@@ -166,7 +156,6 @@ def regret_of(agent: Agent, name: str, task: Task) -> Row:
     values = solution.action_values(boards)
     losses = np.where(policy > 0, values.max(axis=1, keepdims=True) - values, np.nan)
     mean, optimum = float((chances[:, None] * policy * rewards).sum()), solution.start_value
-    row: Row = {"agent": name, "env": task.env, "env_kwargs": dict(task.env_kwargs), "side": None}
     row |= {"mean": round(mean, DIGITS), "optimum": round(optimum, DIGITS)}
     row |= {"regret": round(optimum - mean, DIGITS), "boards": boards, "chances": chances}
     return row | {"policy": policy, "losses": losses}

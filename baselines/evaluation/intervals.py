@@ -16,21 +16,16 @@ DRAWS = 100_000
 
 
 def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dict[str, Any]:
-    """Return the interval of the mean of games' results.
+    """Return the interval of the mean of results `(n,)`: outcomes (-1, 0 and 1), or scores.
 
-    Args:
-        results: `(n,)`.
-        are_outcomes: Whether they are outcomes (-1, 0 and 1), rather than scores.
-
-    Returns:
-        `low`, `high` and `interval_method`.  All are None for a single game, and for equal scores,
-        which do not tell how far scores may differ.
+    `low`, `high` and `interval_method` are None for a single game, and for equal scores, which do
+    not tell how far scores may differ.
     """
     low, high, method = None, None, None
     if are_outcomes and len(results) > 1:
         (low, high), method = _gaffke(results), "Gaffke's bounds"
     elif np.ptp(results):
-        (low, high), method = _hall(results), "Hall's transformation"
+        (low, high), method = interval_of_t(results, are_scores=True), "Hall's transformation"
     return {"low": low, "high": high, "interval_method": method}
 
 
@@ -45,18 +40,23 @@ def interval_of_fraction(count: int, n: int) -> tuple[float, float]:
     return _rounded(max(0.0, middle - half), min(1.0, middle + half))
 
 
-def interval_of_t(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return Student's interval of the mean of values `(n,)`, n > 1."""
-    half = _student(len(values)) * values.std(ddof=1) / sqrt(len(values))
-    return _rounded(values.mean() - half, values.mean() + half)
+def interval_of_t(values: NDArray[np.float64], *, are_scores: bool = False) -> tuple[float, float]:
+    """Return Student's interval of the mean of values `(n,)`, n > 1.
 
-
-def _student(n: int) -> float:
-    """Return the quantile `UPPER` of Student's distribution for the mean of n values."""
+    That of scores, none of which is below 0, is corrected for their skewness: Hall 1992, "On the
+    removal of skewness by transformation", the cubic transformation.
+    """
     with extra("baselines"):  # late: scipy takes a second, which only those who ask should wait
         from scipy.special import stdtrit
 
-    return float(stdtrit(n - 1, UPPER))
+    n, mean = len(values), values.mean()
+    t = float(stdtrit(n - 1, UPPER)) * np.array([1, -1])
+    if are_scores:
+        shift = ((values - mean) ** 3).mean() / values.std() ** 3 / sqrt(n)
+        if abs(shift) > 1e-9:  # else the transformation is the identity
+            t = 3 / shift * (np.cbrt(1 + shift * (t - shift / 6)) - 1)
+    bounds = mean - t * values.std(ddof=1) / sqrt(n)
+    return _rounded(*bounds.clip(min=0 if are_scores else None))
 
 
 def _gaffke(outcomes: NDArray[np.float64]) -> tuple[float, float]:
@@ -73,20 +73,6 @@ def _gaffke(outcomes: NDArray[np.float64]) -> tuple[float, float]:
     difference = wins - losses
     low = np.quantile(difference - one_more, 1 - UPPER)
     return _rounded(low, np.quantile(difference + one_more, UPPER))
-
-
-def _hall(scores: NDArray[np.float64]) -> tuple[float, float]:
-    """Return Student's interval of the mean of scores, corrected for their skewness.
-
-    Hall 1992, "On the removal of skewness by transformation", the cubic transformation.
-    """
-    n, mean = len(scores), scores.mean()
-    shift = ((scores - mean) ** 3).mean() / scores.std() ** 3 / sqrt(n)
-    t = _student(n) * np.array([1, -1])
-    if abs(shift) > 1e-9:  # else the transformation is the identity
-        t = 3 / shift * (np.cbrt(1 + shift * (t - shift / 6)) - 1)
-    bounds = mean - t * scores.std(ddof=1) / sqrt(n)
-    return _rounded(*bounds.clip(min=0))  # no score is below 0
 
 
 def _rounded(low: float, high: float) -> tuple[float, float]:

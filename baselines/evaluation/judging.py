@@ -1,43 +1,46 @@
-"""The judge of other people's agents, and the one rule of the games that they play.
+"""The judge of other people's agents: of a written strategy, and of all submissions in a folder.
 
-A submission runs in a confined process (see `submissions`) and gets boards only; the games are
-played here.
+They get boards only, in confined processes; all games are played here, by the rule of `Played`.
 """
 
 import inspect
 import os
-import signal
+import secrets
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from baselines.agents import Task
+from baselines.agents import RandomAgent, Task
 from baselines.errors import Interrupted
-from baselines.evaluation.confined import PROBABILITIES, STRATEGY
-from baselines.evaluation.rows import Printed, Row
+from baselines.evaluation import submissions
+from baselines.evaluation.confined import STRATEGY, SUFFIX
+from baselines.evaluation.rows import Printed, Row, cells_of, options_of, table
 from baselines.evaluation.sampled import Record, Stopped, summary
-from baselines.evaluation.submissions import MEMORY, Failed, Process
+from baselines.evaluation.submissions import MEMORY, Failed, Submission
 from baselines.progress import Progress
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch
 from tile_envs.base.checks import brief, checked_count, checked_number, checked_seed
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
 from tile_envs.games import AnyEnv, make, named
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.text import parse
-from tile_envs.words import counted
+from tile_envs.words import counted, printable
 
 ENV = "Tiles2048-v0"
-SECONDS = 5.0
-"""The usual limit: seconds of a game."""
+SECONDS, SECONDS_IN_ALL = 5.0, 60.0
+"""The usual limits: seconds of a strategy in a game, and of a submission."""
+LONGEST = 1e6  # more seconds, which a socket cannot wait, are as many
 MAX_ILLEGAL, MAX_FAILED = 10, 3
 """Illegal answers in a row that end a game, and failed games in a row that end the list."""
+COLUMNS = ("share", "win", "draw", "loss", "worst", "mean", "low", "median", "max", "seconds")
+"""The columns of the table of grades, of which a row has some."""
+SIDE_BY_SIDE = 512
+"""Games that a class plays at once; a strategy, which may remember its game, plays one."""
 
 
 def judge(
@@ -57,10 +60,10 @@ def judge(
 
     Args:
         strategy: Python source that defines `strategy(board)`, or an answer of a language model
-            whose last fenced block does; or a function, which is taken as its source, and so
-            imports itself what it needs.  The board is a list of rows of faces, 0 for an empty cell
-            (in tic-tac-toe 1 for own marks, -1 for others); the answer is a word ("up"), a letter
-            ("w", "a", "s", "d"), or the number of an action.
+            whose last fenced block does; or a function, taken as its source, which imports what it
+            needs.  The board is a list of rows of faces, 0 for an empty cell (in tic-tac-toe 1 for
+            own marks, -1 for others); the answer is a word ("up"), a letter ("w", "a", "s", "d"),
+            or the number of an action.
         env: The environment or its id.
         episodes: The number of games.
         seed: The seed of the list of games.
@@ -85,44 +88,38 @@ def judge(
     task, name = Task.of(*named(env, env_kwargs)), name or "strategy"
     episodes, seed, seconds, memory = checked_limits(episodes, seed, seconds, memory)
     process = Submission(task.game, memory, seconds, seconds * (episodes + 1))
-    own, games, failures = make(task.env, task.env_kwargs), list[Played](), list[str]()
-    in_a_row, answers, began = 0, 0, time.perf_counter()
-
-    def result(name: str) -> tuple[Row, Record]:
-        row, record = row_of(games, task, name, seed, time.perf_counter() - began)
-        counts = {"failed": len(failures), "failure": failures[0] if failures else None}
-        return Printed(row | counts), record
-
+    own, games, failures = make(task.env, task.env_kwargs), list[Played](), dict[int, str]()
+    interrupt, began = None, time.perf_counter()
     try:
         with Progress(f"{name} on {task.env}", episodes) as progress:
             for word in game_seeds(seed, episodes).tolist():
                 game, process.left = Played(own, word), seconds
                 try:
                     if not process.kind:
-                        process.load({"source": strategy})
+                        process.load(strategy)
                         process.left = seconds
-                    process.play([game])
-                    in_a_row = 0
+                    play(process, [game])
                 except Failed as failed:
                     process.stop()
-                    in_a_row += 1
-                    failures.append(f"{failed} (game {len(games) + 1})")
+                    failures[len(games)] = f"{failed} (game {len(games) + 1})"
                 games.append(game)
-                answers += game.answers
-                progress.update(len(games), counted(answers, "answer"))
-                if in_a_row == MAX_FAILED and (left := episodes - len(games)):
+                progress.update(len(games), f"{len(games):,} of {counted(episodes, 'game')}")
+                last, left = range(len(games) - MAX_FAILED, len(games)), episodes - len(games)
+                if left and failures.keys() >= {*last}:
                     name += f", stopped with {counted(left, 'game')} left"
                     break
-    except KeyboardInterrupt as interrupt:
-        stopped = Stopped(getattr(interrupt, "number", signal.SIGINT))
+    except KeyboardInterrupt as stopped:
         if not games:
             text = "stopped without a result: no game has ended."
-            raise Interrupted(stopped.number, text) from None
-        stopped.row, stopped.record = result(f"{name}, stopped")
-        raise stopped from None
+            raise Interrupted(stopped, text) from None
+        interrupt, name = stopped, f"{name}, stopped"
     finally:
         process.stop()
-    return result(name)[0]
+    row, record = results_of(games, task, name, seed, time.perf_counter() - began)
+    row = Printed(row, failed=len(failures), failure=next(iter(failures.values()), None))
+    if interrupt:
+        raise Stopped(interrupt, record, row)
+    return row
 
 
 def _source(strategy: Callable[..., Any]) -> str:
@@ -131,10 +128,123 @@ def _source(strategy: Callable[..., Any]) -> str:
     with suppress(OSError, TypeError):
         source = textwrap.dedent(inspect.getsource(strategy))
     if not (source and name.isidentifier()) or inspect.ismethod(strategy):
-        raise UsageError(
-            f"{brief(strategy)} cannot be judged by its source: write a def, or give a text."
-        )
+        raise UsageError(f"{brief(strategy)} has no source: write a def, or give a text.")
     return f"{source}\nstrategy = {name}"
+
+
+class Grades(list[Row]):
+    """Rows of submissions, printed as a table: the best one first, then what has no grade."""
+
+    def __str__(self) -> str:
+        graded = [row for row in self if not row["error"]]
+        graded.sort(key=lambda row: -next(row[n] for n in ("share", "mean", "win") if n in row))
+        failed = [[row["agent"], f"  no grade: {row['error']}"] for row in self if row["error"]]
+        if not graded:
+            return "\n".join(table([["", ""], *failed])[1:])
+        row = graded[0]
+        how = f"{row['episodes']:,} games, seed {row['seed']}" if "low" in row else "exactly"
+        heading = [row["env"], *options_of(row), how, f"agent seed {row['agent_seed']}"]
+        cells = cells_of([(row["agent"], row) for row in graded], [n for n in COLUMNS if n in row])
+        return "\n".join([", ".join(heading), *table([*cells, *failed])])
+
+
+class GradingStopped(Interrupted):
+    """Grading was interrupted; `rows` are those of the submissions before."""
+
+    rows: Grades
+
+
+def grade(
+    folder: str | Path,
+    env: AnyEnv = ENV,
+    env_kwargs: Mapping[str, Any] | None = None,
+    episodes: int = 1000,
+    seed: int = 0,
+    seconds: float = SECONDS_IN_ALL,
+    *,
+    exact: bool = False,
+    memory: int = MEMORY,
+    agent_seed: int | None = None,
+    keep: Callable[[Grades], None] | None = None,
+) -> Grades:
+    """Grade all submissions in a folder, each in a confined process of its own.
+
+        rows = grade("submissions", "Tiles2048-v0", {"shape": (2, 3)}, exact=True)
+
+    Args:
+        folder: Each file `*.py` and each folder in it is a submission.  It (one file of a folder)
+            defines one class, made as `Class(game, seed)`, with `predict(boards, action_masks)`,
+            which returns actions `(n,)`; or a function `strategy(board)` as `judge` takes it.
+        env: The environment or its id.
+        env_kwargs: The environment's options.
+        episodes: The number of games, the same for all submissions.
+        seed: The seed of the list of games.
+        seconds: The wall-clock time of a submission in all, its loading included.
+        exact: Compute the results exactly, as `evaluate_exactly` does, instead of playing games.
+        memory: The bytes that a submission may take.
+        agent_seed: The seed of the classes; if not given, the system draws one.
+        keep: Called with the rows so far before the next submission begins.
+
+    Returns:
+        A row for each entry of the folder, by name: that of `evaluate_exactly`, or that of `judge`
+        without failures; the `agent_seed`; the `seconds` that it has taken; and the `error` for
+        which it has no grade, or None.
+
+    Raises:
+        ValueError: If an argument is unusable, or there is nothing in the folder.
+        GradingStopped: If it is interrupted.
+    """
+    from baselines.evaluation.exact import evaluate_exactly  # late: it compiles
+
+    episodes, seed, seconds, memory = checked_limits(episodes, seed, seconds, memory)
+    agent_seed = secrets.randbits(32) if agent_seed is None else checked_seed(agent_seed)
+    task = Task.of(*named(env, env_kwargs))
+    entries = sorted(
+        each for each in Path(folder).glob("*") if not submissions.LEFT_OUT.match(each.name)
+    )
+    if not entries:
+        raise UsageError(f"{folder} holds no submissions: expected a folder with files *{SUFFIX}.")
+    made_with = {"game": task.game.to_json(), "seed": agent_seed, "exact": exact}
+    if exact:  # wrong options are told before anything is asked
+        evaluate_exactly(RandomAgent(task.game), task.env, task.env_kwargs)
+    rows = Grades()
+    with Progress("submissions", len(entries)) as progress:
+        for entry in entries:
+            name = printable(entry.name)
+            progress.update(len(rows), name)
+            row = {"agent": name, "error": None, "seconds": 0.0, "agent_seed": agent_seed}
+            row |= {"env": task.env, "env_kwargs": dict(task.env_kwargs)}
+            process = Submission(task.game, memory, seconds, seconds)
+            try:
+                process.load(made_with=made_with, **submissions.files_of(entry))
+                if exact:
+                    row |= evaluate_exactly(process, task.env, task.env_kwargs, name=name)
+                else:
+                    row |= _played(process, task, name, episodes, seed)
+            except KeyboardInterrupt as interrupt:
+                text = f"stopped: {len(rows)} of {counted(len(entries), 'submission')} graded."
+                stopped = GradingStopped(interrupt, text)
+                stopped.rows = rows
+                raise stopped from None
+            except Exception as error:  # whatever it is, others are graded still
+                text = " ".join(str(error).split()) or type(error).__name__
+                row["error"] = printable(text).removeprefix("UsageError: ")
+            finally:
+                process.stop()
+            rows.append(row | {"seconds": round(seconds - process.left, 3)})
+            if keep is not None:
+                keep(rows)
+    return rows
+
+
+def _played(process: Submission, task: Task, name: str, episodes: int, seed: int) -> Row:
+    """Return the row of the list of games of `evaluate`."""
+    side_by_side = 1 if process.kind == STRATEGY else min(episodes, SIDE_BY_SIDE)
+    seeds, began = iter(game_seeds(seed, episodes).tolist()), time.perf_counter()
+    envs = (make(task.env, task.env_kwargs) for _ in range(side_by_side))
+    games = [Played(env, next(seeds)) for env in envs]
+    play(process, games, seeds)
+    return results_of(games, task, name, seed, time.perf_counter() - began)[0]
 
 
 def checked_limits(episodes: int, seed: int, seconds: float, memory: int) -> tuple[Any, ...]:
@@ -143,7 +253,8 @@ def checked_limits(episodes: int, seed: int, seconds: float, memory: int) -> tup
         raise UsageError("strategies are judged on Linux and macOS: elsewhere nothing limits them.")
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)
-    return episodes, seed, checked_number(seconds, "seconds"), checked_count(memory, "memory")
+    seconds = min(checked_number(seconds, "seconds"), LONGEST)
+    return episodes, seed, seconds, checked_count(memory, "memory")
 
 
 class Played:
@@ -151,22 +262,22 @@ class Played:
 
     An answer that is no legal action is illegal: it changes nothing, and is a step for a time
     limit.  `MAX_ILLEGAL` of them in a row end the game with its score so far, in tic-tac-toe as a
-    loss.  It counts its answers, the illegal ones, and those of them that were given on the same
-    board before.  Its environment plays no other game until it is over.
+    loss.  It counts answers, illegal ones, and those of them that were `repeated` on the same
+    board.  Its environment plays no other game until it is over.
     """
 
     def __init__(self, env: Any, seed: int) -> None:
-        self.env, self._wrong = env, list[Any]()
-        self.observation, self._info = env.reset(seed=seed)
-        self._mark, self._largest = self._info.get("to_play"), self._info.get("max_tile", 0)
+        self.env, self._wrong, self.is_over = env, list[Any](), False
+        self.observation, info = env.reset(seed=seed)
+        self._mask, self._mark = info["action_mask"], info.get("to_play", 0)
+        self.score, self.largest = info.get("score", -1), info.get("max_tile", 0)
         self.answers = self.illegal = self.repeated = 0
-        self.is_over = self._is_terminated = False
 
     def play(self, answer: Any) -> None:
         """Play an answer, which may be anything."""
         self.answers += 1
         try:
-            action = action_of(self.env.game, answer, self._info["action_mask"])
+            action = submissions.action_of(self.env.game, answer, self._mask)
         except ValueError:
             self.illegal += 1
             self.repeated += answer in self._wrong
@@ -174,85 +285,37 @@ class Played:
             self.is_over = len(self._wrong) == MAX_ILLEGAL
         else:
             self._wrong.clear()
-            self.observation, _, self._is_terminated, truncated, self._info = self.env.step(action)
-            self._largest = max(self._largest, self._info.get("max_tile", 0))  # tiles may shrink
-            self.is_over = self._is_terminated or truncated
+            self.observation, _, terminated, truncated, info = self.env.step(action)
+            self._mask, self.is_over = info["action_mask"], terminated or truncated
+            outcome = info["winner"] * self._mark if terminated and self._mark else -1
+            self.score = info.get("score", outcome)
+            self.largest = max(self.largest, info.get("max_tile", 0))  # tiles may shrink
         self.is_over = self.is_over or self.answers == self.env.max_episode_steps
 
-    @property
-    def result(self) -> tuple[float, int]:
-        """The score, or the outcome, and the largest tile."""
-        outcome = self._info["winner"] * self._mark if self._is_terminated and self._mark else -1
-        return float(self._info.get("score", outcome)), int(self._largest)
+
+def play(process: Submission, games: list[Played], seeds: Iterable[int] = ()) -> None:
+    """Play games to their ends; where one ends, one of the next seed begins, and is added."""
+    playing, left = [*games], iter(seeds)
+    while playing:
+        answers = process.answers(np.array([game.observation for game in playing]))
+        for n, (game, answer) in enumerate(zip(playing, answers, strict=True)):
+            game.play(answer)
+            if game.is_over and (seed := next(left, None)) is not None:
+                playing[n] = Played(game.env, seed)
+                games.append(playing[n])
+        playing = [game for game in playing if not game.is_over]
 
 
-def action_of(game: Game, answer: Any, mask: Any = None) -> int:
-    """Return the action of an answer; a `ValueError` says if it is none of the mask's."""
-    if isinstance(answer, str) and not answer.strip().isdecimal():
-        return parse(game, answer, mask)
-    action = int(answer) if isinstance(answer, str | int) else -1
-    if not 0 <= action < game.n_actions or (mask is not None and not mask[action]):
-        raise UsageError(f"{brief(answer)} is no legal action.")
-    return action
-
-
-class Submission(Process):
-    """The process of a submission as an agent of a game, which exact evaluation takes."""
-
-    action_probabilities: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
-
-    def __init__(self, game: Game, memory: int, seconds: float, cpu_seconds: float) -> None:
-        super().__init__(memory, seconds, cpu_seconds)
-        self.game = game
-        self._faces = np.array(game.rules.faces if isinstance(game, SlidingGame) else ())
-
-    def load(self, *source: Any) -> None:
-        """Load a source, as of a `Process`."""
-        super().load(*source)
-        if self.kind == PROBABILITIES:
-            self.action_probabilities = self._probabilities
-
-    def play(self, games: list[Played], seeds: Iterable[int] = ()) -> None:
-        """Play games to their ends; where one ends, one of the next seed begins, and is added."""
-        playing, left = [*games], iter(seeds)
-        while playing:
-            answers = self.answers(np.array([game.observation for game in playing]))
-            for n, answer in enumerate(answers):
-                game = playing[n]
-                game.play(answer)
-                if game.is_over and (seed := next(left, None)) is not None:
-                    playing[n] = Played(game.env, seed)
-                    games.append(playing[n])
-            playing = [game for game in playing if not game.is_over]
-
-    def answers(self, boards: NDArray[Any]) -> list[Any]:
-        """Return the answers to observations `(n, R, C)`; a strategy sees faces in their place."""
-        if self.kind == STRATEGY and self._faces.size:
-            boards = self._faces[boards]
-        return self.ask(boards.tolist())
-
-    def predict(self, observation: NDArray[Any]) -> list[int]:
-        """Return the actions on observations `(n, R, C)`, which exact evaluation checks."""
-        return [action_of(self.game, answer) for answer in self.answers(observation)]
-
-    def _probabilities(self, observations: NDArray[Any]) -> NDArray[np.float64]:
-        answers = self.answers(observations)
-        with suppress(ValueError, TypeError, OverflowError):
-            probabilities = np.asarray(answers, np.float64)
-            if np.isfinite(probabilities).all():
-                return probabilities
-        raise Failed("its probabilities are no finite numbers")
-
-
-def row_of(
+def results_of(
     games: Sequence[Played], task: Task, name: str, seed: int, seconds: float
 ) -> tuple[Row, Record]:
-    """Return the row of `evaluate` of some games, with the counts of illegal answers; the games."""
-    returns, tiles = map(np.array, zip(*(game.result for game in games), strict=True))
+    """Return the row of some games, that of `summary` with the counts of `Played`; their record."""
+    returns = np.array([game.score for game in games], np.float64)
+    tiles = np.array([game.largest for game in games], np.int64)
+    boards = np.array([game.observation for game in games])
     counts = [(game.answers, game.illegal, game.repeated) for game in games]
-    answers, illegal, repeated = np.sum(counts, axis=0).tolist()
+    answers, illegal, repeated = map(sum, zip(*counts, strict=True))
     faces = task.game.rules.faces if isinstance(task.game, SlidingGame) else ()
-    no_boards = np.zeros((len(games), 0, 0))
-    record = Record(returns, tiles, no_boards, faces, answers, illegal, seconds)
+    record = Record(returns, tiles, boards, faces, answers, illegal, seconds)
     row = summary(record, name, task.env, task.env_kwargs, seed)
     return row | {"illegal": illegal, "repeated": repeated}, record

@@ -1,8 +1,7 @@
 """Policies: an agent's probabilities of actions on boards, and where they lead in tic-tac-toe.
 
 There a policy is the probability of each cell in each position, `(19683, 9)` by the codes of
-`tile_envs.tictactoe.positions`; an agent is asked once, for all positions in which it may have to
-move.  The whole tree is walked, so results have no sampling noise.
+`tile_envs.tictactoe.positions`, and the whole tree is walked.
 """
 
 from typing import Any, NamedTuple
@@ -10,61 +9,53 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agents import equal_probabilities
 from tile_envs.agents import Agent, choose_actions
 from tile_envs.errors import UsageError
+from tile_envs.text import MARKS
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, O, X, solve
 
 Policy = NDArray[np.float64]
 BATCH = 1 << 15
 """Boards that an agent is asked for at once."""
-MARKS = {"X": X, "O": O}
+RANDOM = TicTacToe(opponent="random")
 
 
 def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[Any]) -> Policy:
     """Ask an agent for its probabilities of actions, `(n, actions)`, of which masks tell the legal.
 
     An agent without `action_probabilities(observations)` has 1 for its action.  Its `predict` must
-    depend on nothing but the observation: it is asked twice, to detect randomness.  It may say
-    itself what else its play `depends_on`.
+    depend on the observation alone: it is asked twice, to detect randomness, or says itself what
+    else its play `depends_on`.
     """
     if len(observations) > BATCH:
-        parts = range(0, len(observations), BATCH)
-        batches = ((observations[i : i + BATCH], masks[i : i + BATCH]) for i in parts)
-        return np.concatenate([probabilities_of(agent, *batch) for batch in batches])
+        parts = (slice(i, i + BATCH) for i in range(0, len(observations), BATCH))
+        asked = [probabilities_of(agent, observations[part], masks[part]) for part in parts]
+        return np.concatenate(asked)
     name, legal = type(agent).__name__, masks.astype(np.bool_)
     probabilities = getattr(agent, "action_probabilities", None)
     if probabilities is not None:
+        wanted = "probabilities of legal actions that add up to 1"
         chosen = np.asarray(probabilities(observations), np.float64)
     else:
-        if not (reason := getattr(agent, "depends_on", "")):
+        wanted, reason = "a legal action", getattr(agent, "depends_on", "")
+        if not reason:
             actions, state = choose_actions(agent, observations, legal)
             again, _ = choose_actions(agent, observations, legal)
-            differs = state is not None or (actions != again).any()
-            reason = "chance or memory" * bool(differs)
+            reason = "chance or memory" * bool(state is not None or (actions != again).any())
         if reason:
-            raise UsageError(
-                f"{name} is not a memoryless policy ({reason}): exact evaluation needs a function "
-                "of the board, or action_probabilities. Leave out --exact."
-            )
+            text = f"{name} is not a memoryless policy ({reason}), as exact results need."
+            raise UsageError(f"{text} Leave out --exact.")
         chosen = np.eye(legal.shape[1])[actions]
     if chosen.shape != legal.shape:
-        text = f"{name}.action_probabilities must return shape {legal.shape}, got {chosen.shape}."
-        raise UsageError(text)
+        raise UsageError(f"{name} must give probabilities {legal.shape}, got {chosen.shape}.")
     wrong = np.where(legal, chosen < 0, chosen != 0).any(axis=1)
     wrong |= ~np.isclose(chosen.sum(axis=1), 1)
     if wrong.any():
         at = int(wrong.argmax())
-        played: Any = int(chosen[at].argmax())
-        wanted = "a legal action"
-        if probabilities is not None:
-            played = np.round(chosen[at], 3).tolist()
-            wanted = "probabilities of legal actions that add up to 1"
-        raise UsageError(
-            f"{name} plays {played} on {observations[at].tolist()}: expected {wanted}; "
-            f"legal is {np.flatnonzero(legal[at]).tolist()}."
-        )
+        played = chosen[at].argmax() if probabilities is None else chosen[at].round(3).tolist()
+        wanted += f"; legal is {np.flatnonzero(legal[at]).tolist()}."
+        raise UsageError(f"{name} plays {played} on {observations[at].tolist()}: expected {wanted}")
     return chosen
 
 
@@ -77,10 +68,7 @@ class Outcome(NamedTuple):
 
     @property
     def worst(self) -> int:
-        """The worst outcome of positive probability, -1, 0 or 1.
-
-        Of games with random play it is the worst against every opponent: any may be drawn.
-        """
+        """The worst outcome of positive probability, -1, 0 or 1; of random play, of all play."""
         return -1 if self.loss else 0 if self.draw else 1
 
 
@@ -107,22 +95,14 @@ def outcome(x: Policy, o: Policy) -> Outcome:
     return Outcome(*map(float, fractions[0]))
 
 
-def against(other: Policy, policy: Policy, side: str) -> Outcome:
-    """Return how a side's policy fares against one of the other side."""
-    return outcome(policy, other) if side == "X" else Outcome(*reversed(outcome(other, policy)))
-
-
-def against_random(policy: Policy, side: str) -> Outcome:
-    """Return how a side's policy fares against uniformly random play."""
-    return against(equal_probabilities(solve().masks), policy, side)
-
-
-def against_opponent(policy: Policy, side: str, game: TicTacToe) -> Outcome:
-    """Return how a side's policy fares against the opponent of a game."""
+def against(policy: Policy, side: str, game: TicTacToe = RANDOM) -> Outcome:
+    """Return how a side's policy fares against the opponent of a game, by default random play."""
     if game.mixture:
-        return against(game.policies.probabilities, policy, side)
-    opponent: Any = game.opponent
-    return against(policy_of(opponent, "O" if side == "X" else "X"), policy, side)
+        other = game.policies.probabilities
+    else:
+        opponent: Any = game.opponent
+        other = policy_of(opponent, "O" if side == "X" else "X")
+    return outcome(policy, other) if side == "X" else Outcome(*reversed(outcome(other, policy)))
 
 
 def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
@@ -130,5 +110,5 @@ def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
     return {
         f"greedy_{name}_{side}": fraction
         for side in sides
-        for name, fraction in against_random(policy_of(agent, side), side)._asdict().items()
+        for name, fraction in against(policy_of(agent, side), side)._asdict().items()
     }

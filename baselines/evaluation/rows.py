@@ -1,13 +1,19 @@
-"""Rows of results: as text, and in files."""
+"""Rows of results: as text, in files, and beside each other."""
 
 import csv
 import io
 import json
+import math
 import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.evaluation.intervals import interval_of_t
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 from tile_envs.words import counted, number, printable
@@ -18,8 +24,13 @@ SUFFIXES = ".csv", ".json"
 FORMULA = re.compile(r"[=@\t\r\n]|[+-](?![\d.]+(e[+-]?\d+)?$)", re.IGNORECASE)
 """How a text begins that spreadsheets compute; an apostrophe before it keeps it a text."""
 OUTCOMES: tuple[str, ...] = ("win", "draw", "loss")
-INTERVAL = f"{'95 % interval':>22}"
-"""The heading of a column of intervals, as wide as that is."""
+HEADINGS = {"low": f"{'95 % interval':>22}", "moves_per_second": f"{'moves / s':>12}"}
+"""Headings of columns that are not their names."""
+MEANS, COMPARED = ("mean", "share", *OUTCOMES), ("mean", "low", "median", "max", "moves_per_second")
+"""The columns of results that are averaged over seeds, and those of a table of sampled results."""
+SHARED, OVER_SEEDS = ("env", "env_kwargs", "side", "episodes", "seed"), "Student's, over seeds"
+"""What rows of several seeds share, and the method of intervals over seeds."""
+NO_GAMES = np.zeros(0)
 
 
 class Printed(Row):
@@ -30,10 +41,7 @@ class Printed(Row):
 
 
 def block(row: Row, with_speed: bool = True) -> str:
-    """Return a row as text: the block of results that the field compares.
-
-    The speed of play, which depends on the machine, may be left out.
-    """
+    """Return a row as text, the block of results that the field compares, perhaps without speed."""
     head = ", ".join([f"{row['agent']} on {row['env']}", *options_of(row)])
     if "worst" in row:
         worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
@@ -63,10 +71,22 @@ def block(row: Row, with_speed: bool = True) -> str:
     return "\n".join(lines + (_reach_lines(row["reach"], intervals) if row["reach"] else []))
 
 
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table: names to the left, cells to the right, 11 wide or wider."""
-    width = max(len(row[0]) for row in rows)
-    return [f"  {row[0]:<{width}}{''.join(f'{cell:>11}' for cell in row[1:])}" for row in rows]
+def table(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table: names to the left, cells to the right, as wide as the first line's, or 11."""
+    width = max(len(line[0]) for line in lines)
+    widths = [max(11, len(cell)) for cell in lines[0][1:]]
+    return [f"  {name:<{width}}" + "".join(map(str.rjust, cells, widths)) for name, *cells in lines]
+
+
+def cells_of(rows: Sequence[tuple[str, Row]], columns: Sequence[str]) -> list[list[str]]:
+    """Return the cells of a table of rows, each after a name, below its headings."""
+    lines = [["", *(HEADINGS.get(column, column) for column in columns)]]
+    for name, row in rows:
+        shown = {n: number(v) for n, v in row.items() if isinstance(v, int | float)}
+        shown |= {n: f"{row[n]:.2%}" for n in ("share", *OUTCOMES) if n in row}
+        shown |= {"low": interval_text(row), "seconds": f"{row.get('seconds', 0):.1f}"}
+        lines.append([name, *(shown.get(column, "") for column in columns)])
+    return lines
 
 
 def options_of(row: Row) -> list[str]:
@@ -76,7 +96,7 @@ def options_of(row: Row) -> list[str]:
 
 def interval_text(row: Row) -> str:
     """Return the interval of a row's mean as text; nothing if there is none."""
-    return "" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
+    return "" if row.get("low") is None else f"{number(row['low'])} to {number(row['high'])}"
 
 
 def _percents(interval: Sequence[float]) -> str:
@@ -85,20 +105,20 @@ def _percents(interval: Sequence[float]) -> str:
 
 def _reach_lines(reach: Row, intervals: Row | None = None) -> list[str]:
     """Return the fractions of games that reached each tile, and that ended with it as largest."""
-    lines = [[f"{'tile':>7}", "reached", *[f"{'95 % interval':>20}"] * bool(intervals), "ended"]]
+    heading = [f"{'95 % interval':>20}"] if intervals else []
+    lines = [[f"{'tile':>7}", "reached", *heading, "ended"]]
     for (face, share), beyond in zip(reach.items(), [*reach.values(), 0.0][1:], strict=True):
         if share > beyond:  # tiles that every game went beyond say nothing
-            interval = [f"{_percents(intervals[face]):>20}"] if intervals else []
+            interval = [_percents(intervals[face])] if intervals else []
             lines.append([f"{face:>7}", f"{share:.2%}", *interval, f"{share - beyond:.2%}"])
     return table(lines)
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:
-    """Write rows to a file, which is replaced when all is written.
+    """Write rows to a `.json` file, a list, or to a `.csv` file, replaced when all is written.
 
-    A `.json` file is a list of rows; in a `.csv` file, dictionaries and lists are JSON cells.  An
-    object, such as an opponent or a placer of tiles, is written as its `str`, and a text that a
-    spreadsheet would compute begins with an apostrophe.
+    In `.csv` dictionaries and lists are JSON cells, and a text that a spreadsheet would compute
+    begins with an apostrophe.  An object, such as an opponent, is written as its `str`.
     """
     text = io.StringIO()
     if path.suffix == ".json":
@@ -128,3 +148,121 @@ def read_rows(path: Path) -> list[Row]:
             raise UsageError(f"{path} is damaged: line {line} has not as many cells as the first.")
         row |= {n: c[1:] for n, c in row.items() if c[:1] == "'" and FORMULA.match(c[1:])}
     return rows
+
+
+class Result(NamedTuple):
+    """A row of an agent, and what it comes from.
+
+    Attributes:
+        recipe: What its run shares with runs that differ in the seed alone; "" without a run.
+        returns: `(episodes,) float64`, the result of each game; none of exact results.
+        train_seed: The seed of its run.
+    """
+
+    row: Row
+    recipe: str = ""
+    returns: NDArray[np.float64] = NO_GAMES
+    train_seed: int | None = None
+
+
+def over_seeds(results: Sequence[Result]) -> list[Row]:
+    """Return a row for each recipe with several runs: the means over their training seeds.
+
+    `low` and `high` are Student's interval, over all seeds that might be drawn, of the first of
+    these means.  What is of single games is None.
+    """
+    rows = []
+    for runs in (each for each in _by_recipe(results) if each[1:]):
+        first = runs[0].row
+        columns = [name for name in MEANS if name in first]
+        means = {name: np.array([run.row[name] for run in runs]) for name in columns}
+        low, high = interval_of_t(means[columns[0]])
+        if columns[0] != "mean" or first.get("side"):  # fractions and outcomes
+            low, high = max(low, -1.0), min(high, 1.0)
+        row = {name: first[name] if name in SHARED else None for name in first}
+        row |= {name: float(values.mean()) for name, values in means.items()}
+        row |= {"agent": _name(runs), "low": low, "high": high, "interval_method": OVER_SEEDS}
+        rows.append(row)
+    return rows
+
+
+def _by_recipe(results: Sequence[Result]) -> list[list[Result]]:
+    """Return results in lists that differ by the training seed alone, which comes once in each.
+
+    A copied run is no further sample.
+    """
+    groups = defaultdict[Any, list[Result]](list)
+    seen = Counter[Any]()
+    for n, each in enumerate(results):
+        kind = each.recipe or n, each.row.get("side")
+        of_seed = kind, each.train_seed, n if each.train_seed is None else 0
+        groups[kind, seen[of_seed]].append(each)
+        seen[of_seed] += 1
+    return list(groups.values())
+
+
+def _name(runs: Sequence[Result]) -> str:
+    """Return the name of an agent, and how many more seeds of it there are."""
+    more = f" and {counted(len(runs) - 1, 'more seed')}" * bool(runs[1:])
+    return f"{printable(runs[0].row['agent'])}{more}"
+
+
+def write_results(results: Sequence[Result], out: Path | None) -> list[Row]:
+    """Write rows and their means over seeds, if a file is given; return the means."""
+    means = over_seeds(results)
+    if results and out is not None:
+        write_rows([result.row for result in results] + means, out)
+    return means
+
+
+def seeds_text(row: Row) -> str:
+    """Return a row of `over_seeds` in one line."""
+    first, *others = (f"{name} {number(row[name])}" for name in MEANS if row.get(name) is not None)
+    text = f"{row['agent']} on {row['env']}: {first}, 95 % interval over seeds {interval_text(row)}"
+    return ", ".join([text, *others, *options_of(row)])
+
+
+def differences(results: Sequence[Result]) -> list[str]:
+    """Return a line on each agent but the best: how far its mean is below, in the same games.
+
+    Differences are paired, game by game, of means over training seeds, with Student's interval.
+    Where it holds 0, the agents are not separable, and the line says in about how many games they
+    would be.
+    """
+    agents = [(_name(e), np.mean([r.returns for r in e], axis=0)) for e in _by_recipe(results)]
+    (best, highest), *others = sorted(agents, key=lambda agent: -agent[1].mean())
+    lines = []
+    for other, returns in others:
+        n = min(len(highest), len(returns))
+        paired = highest[:n] - returns[:n]
+        if n < 2 or not np.ptp(paired):
+            continue
+        mean, (low, high) = float(paired.mean()), interval_of_t(paired)
+        text = f"{best} − {other}: {number(mean)} ({number(low)} to {number(high)})"
+        if low <= 0 <= high:
+            games = math.ceil(n * ((high - low) / 2 / mean) ** 2) if mean else 0
+            text += ", not separable"
+            text += f": about {counted(games, 'game')} would be needed" * bool(games)
+        lines.append(text)
+    return lines
+
+
+def comparison(results: Sequence[Result]) -> str:
+    """Return rows of sampled evaluation as tables, the best mean first, and paired differences."""
+    text = []
+    for env in dict.fromkeys(each.row["env"] for each in results):
+        of_env = [each for each in results if each.row["env"] == env]
+        rows = [each.row for each in of_env] + over_seeds(of_env)
+        rows.sort(key=lambda row: -row["mean"])
+        episodes, named = max(row["episodes"] for row in rows), []
+        for row in rows:
+            fewer = [f"{row['episodes']:,} games"] * (row["episodes"] < episodes)
+            named.append((", ".join([printable(row["agent"]), *fewer, *options_of(row)]), row))
+        text.append(f"{env}, {episodes:,} games, seed {rows[0]['seed']}")
+        text += table(cells_of(named, COMPARED))
+        for kind in dict.fromkeys(str(each.row["env_kwargs"]) for each in of_env):
+            alike = [each for each in of_env if str(each.row["env_kwargs"]) == kind]
+            if told := differences(alike):
+                heading = ["paired differences", *options_of(alike[0].row), "95 % intervals"]
+                text += [", ".join(heading), *(f"  {line}" for line in told)]
+    return "\n".join(text)

@@ -1,11 +1,10 @@
 """Sampled evaluation: every sampled result in a table comes from here.
 
-It plays a fixed list of games (`seeds.game_seeds`), so that long games count as much as short ones.
-It needs an agent's `predict` only.  A search may also say how many games it plays at once and the
-scores that it expects, from which comes the time that is left.
+It plays a fixed list of games (`seeds.game_seeds`), so that long games count as much as short ones,
+with an agent's `predict`.  A search may also say how many games it plays at once and the scores
+that it expects, from which comes the time that is left.
 """
 
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,12 +17,12 @@ from numpy.typing import NDArray
 import tile_envs  # noqa: F401 # registers the games
 from baselines.errors import Interrupted
 from baselines.evaluation.intervals import interval_of_fraction, interval_of_mean
-from baselines.evaluation.rows import Row
+from baselines.evaluation.rows import OUTCOMES, Row
 from baselines.progress import Progress, clock
 from baselines.seeds import Use, game_seeds
 from baselines.settings import check_batch
 from tile_envs.agents import Agent, check_plays, choose_actions
-from tile_envs.base.checks import checked_count, checked_mapping, checked_seed
+from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.words import counted
 
 VERSION = 2
@@ -39,14 +38,12 @@ class Record:
     """The results of a list of games.
 
     Attributes:
-        returns: `(episodes,) float64`, the score of each game; in tic-tac-toe 1 for a win of the
-            side that is evaluated (X, if the agent plays both), 0 for a draw, -1 for a loss.  A
-            truncated game counts as a loss.
+        returns: `(episodes,) float64`, the scores; in tic-tac-toe 1 for a win of the side that is
+            evaluated (X of both), 0 for a draw, -1 for a loss, and for a truncated game.
         tiles: `(episodes,) int64`, the largest face that the game has shown; 0 in tic-tac-toe.
         boards: `(episodes, R, C)`, the last observation.
         faces: All faces of a sliding game; none in tic-tac-toe.
-        moves: The number of moves of the agent.
-        illegal: How many of these were illegal, and changed nothing.
+        moves: The number of the agent's moves, `illegal` ones, which change nothing, included.
         seconds: The wall-clock time of all games, without compiling.
     """
 
@@ -60,47 +57,36 @@ class Record:
 
 
 class Stopped(Interrupted):
-    """An evaluation was interrupted; `record` and `row` are of some of its games.
+    """An evaluation was interrupted; `record` and `row` are of its first games.
 
-    These are the first of the list, up to one that has not ended: to count every game that has
-    ended would count short games more than long ones.
+    All games before the first that has not ended count: to count every one that has ended would
+    count short games more than long ones.
     """
 
-    record: Record
-    row: Row
+    def __init__(self, cause: KeyboardInterrupt, record: Record, row: Row | None = None) -> None:
+        super().__init__(cause)
+        self.record, self.row = record, row or {}
 
 
 def evaluated(
-    agent: Agent,
-    env: str,
-    env_kwargs: Mapping[str, Any] | None = None,
-    episodes: int = 1000,
-    seed: int = 0,
-    *,
-    name: str | None = None,
-    progress: bool = False,
+    agent: Agent, env: str, options: Row, episodes: int, seed: int, name: str, progress: bool
 ) -> tuple[Row, Record]:
     """Let an agent play a fixed list of games; return the row, and the games that it is of."""
-    name = name or type(agent).__name__
-    options = checked_mapping(env_kwargs, "env_kwargs")
-    before = dict(getattr(agent, "usage", {}))
-
-    def row(record: Record, name: str) -> Row:
-        of_games = summary(record, name, env, options, int(seed))
-        if hasattr(agent, "usage"):
-            of_games["usage"] = {n: count - before.get(n, 0) for n, count in agent.usage.items()}
-        return of_games
-
+    before, interrupt = dict(getattr(agent, "usage", {})), None
     try:
-        how: Any = {"title": f"{name} on {env}", "visible": progress or None}
-        record = play(agent, env, options, episodes, seed, **how)
+        title, visible = f"{name} on {env}", progress or None
+        record = play(agent, env, options, episodes, seed, title, visible)
     except Stopped as stopped:
-        stopped.row = row(stopped.record, f"{name}, stopped")
-        raise
+        interrupt, record, name = stopped, stopped.record, f"{name}, stopped"
+    row = summary(record, name, env, options, int(seed))
+    if hasattr(agent, "usage"):
+        row["usage"] = {n: count - before.get(n, 0) for n, count in agent.usage.items()}
+    if interrupt:
+        raise Stopped(interrupt, record, row)
     if record.illegal:
         text = f"{name}: {record.illegal:,} of {record.moves:,} actions were illegal: "
         print(text + "these change nothing, and too many of them end a game", file=sys.stderr)
-    return row(record, name), record
+    return row, record
 
 
 def play(
@@ -115,18 +101,17 @@ def play(
     first: int = 0,
     keep: Callable[..., None] | None = None,
 ) -> Record:
-    """Let an agent play a fixed list of games, as `evaluated` does, for a use.
+    """Let an agent play a fixed list of games, from number `first` on; two uses share no game.
 
-    Two uses share no game.  Progress is shown under a title, if there is one.  The list may begin
-    at the game of number `first`.  `keep` is called after each step with the numbers of the games
-    that are on, `(n,)`; their observations, infos, actions and rewards; which of them this step has
-    terminated and truncated; and their next observations and infos.
+    Progress is shown under a title, if there is one.  `keep` is called after each step with the
+    numbers of the games that are on, `(n,)`; their observations, infos, actions and rewards; which
+    of them this step has terminated and truncated; and their next observations and infos.
     """
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)  # bytes of a game's results, and of their intervals
     n, options = min(episodes, N_ENVS), {"autoreset_mode": "Disabled", **(env_kwargs or {})}
-    searching: Any = agent
     n = min(n, checked_count(getattr(agent, "games_at_once", n), "games_at_once"))
+    searching: Any = agent
     if is_search := hasattr(agent, "games_at_once") and hasattr(agent, "expected"):
         options = {"engine": "auto", **options}  # code is compiled for it anyway
     envs: Any = gym.make_vec(env, num_envs=n, **options)
@@ -135,16 +120,16 @@ def play(
     seeds = np.append(game_seeds(seed, first + episodes, use)[first:], np.uint64(0))
     game, handed_out = np.arange(n), n
     observations, infos = envs.reset(seed=seeds[game])
-    returns, tiles = np.zeros(episodes + 1), np.zeros(episodes + 1, np.int64)
+    returns, tiles = np.full(episodes + 1, np.nan), np.zeros(episodes + 1, np.int64)
     boards = np.zeros((episodes + 1, *observations.shape[1:]), observations.dtype)
-    has_ended = np.zeros(episodes + 1, np.bool_)
-    # The side that each game is evaluated for, in tic-tac-toe; the largest tile that it has shown.
-    side, largest = infos.get("to_play"), infos.get("max_tile", np.zeros(n, np.int64))
+    # In tic-tac-toe, the side that each game is evaluated for; else its largest tile so far.
+    zeros = np.zeros(n, np.int64)
+    side, largest = infos.get("to_play", zeros), infos.get("max_tile", zeros)
+    faces = envs.game.rules.faces if "max_tile" in infos else ()
     state, starts = None, np.ones(n, np.bool_)
     moves, illegal, began = 0, 0, clock()
 
     def record(n: int) -> Record:
-        faces = envs.game.rules.faces if side is None else ()
         return Record(returns[:n], tiles[:n], boards[:n], faces, moves, illegal, clock() - began)
 
     try:
@@ -155,9 +140,8 @@ def play(
                 asked = playing if state is None else np.arange(n)
                 masks = infos["action_mask"]
                 actions = masks.argmax(axis=1)
-                actions[asked], state = choose_actions(
-                    agent, observations[asked], masks[asked], state, starts[asked]
-                )
+                told = observations[asked], masks[asked], state, starts[asked]
+                actions[asked], state = choose_actions(agent, *told)
                 moves += len(playing)
                 before = observations, infos
                 observations, rewards, terminations, truncations, infos = envs.step(actions)
@@ -165,42 +149,33 @@ def play(
                     step = *before, actions, rewards, terminations, truncations, observations, infos
                     keep(game[playing], *(_of_games(each, playing) for each in step))
                 illegal += int(infos["illegal"][playing].sum())
-                largest = np.maximum(
-                    largest, infos.get("max_tile", 0)
-                )  # in some games tiles shrink
+                largest = np.maximum(largest, infos.get("max_tile", 0))  # in some games they shrink
                 starts = terminations | truncations
                 if (ended := np.flatnonzero(starts)).size:
-                    outcomes = (
-                        0 if side is None else np.where(terminations, infos["winner"] * side, -1)
-                    )
-                    now = game[ended]
-                    has_ended[now] = True
-                    returns[now] = infos.get("score", outcomes)[ended]
-                    tiles[now], boards[now] = largest[ended], observations[ended]
+                    now, outcomes = game[ended], infos.get("winner", zeros) * side
+                    scores = infos.get("score", np.where(terminations, outcomes, -1))
+                    returns[now], tiles[now] = scores[ended], largest[ended]
+                    boards[now] = observations[ended]
                     game[ended] = np.minimum(handed_out + np.arange(len(ended)), episodes)
                     handed_out += len(ended)
-                    observations, infos = envs.reset(
-                        seed=seeds[game], options={"reset_mask": starts}
-                    )
+                    again = {"reset_mask": starts}
+                    observations, infos = envs.reset(seed=seeds[game], options=again)
                     largest = np.where(starts, infos.get("max_tile", 0), largest)
-                    side = None if side is None else np.where(starts, infos["to_play"], side)
+                    side = np.where(starts, infos.get("to_play", 0), side)
                 if progress.shown:
-                    done = float(n_ended := has_ended[:episodes].sum())
+                    done = float(n_ended := np.isfinite(returns[:episodes]).sum())
                     if is_search:  # and what has been played of the games that are on
                         score = before[1]["score"][asked]
                         done += (score / np.maximum(score + searching.expected, 1)).sum()
                     words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
                     progress.update(done, words)
     except KeyboardInterrupt as interrupt:
-        number = getattr(interrupt, "number", signal.SIGINT)
-        first = int(np.argmin(has_ended[:episodes]))
-        if not first:
-            text = f"the very first is still on ({has_ended.sum():,} others have ended)"
-            text = f"stopped without a result: rows begin with the first game, and {text}."
-            raise Interrupted(number, text) from None
-        stopped = Stopped(number)
-        stopped.record = record(first)
-        raise stopped from None
+        goes_on = np.isnan(returns)[:episodes]
+        if n_whole := int(goes_on.argmax()):
+            raise Stopped(interrupt, record(n_whole)) from None
+        text = f"the very first is still on ({(~goes_on).sum():,} others have ended)"
+        text = f"stopped without a result: rows begin with the first game, and {text}."
+        raise Interrupted(interrupt, text) from None
     return record(episodes)
 
 
@@ -217,29 +192,28 @@ def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], 
     Returns:
         `agent, env, env_kwargs, side, episodes, seed, mean, low, high, interval_method, median,
         min, max, quantiles, reach, fraction_intervals, moves_per_second`, and in tic-tac-toe the
-        fractions `win, draw, loss`.  `low` and `high` bound the mean with 95 % confidence (see
-        `interval_of_mean`); `quantiles` are the scores at `QUANTILES`, and `reach` the fraction of
-        games in which each face was reached: both are None in tic-tac-toe.  `fraction_intervals`
-        are the Wilson intervals of `reach`, or of `win, draw, loss`; None for a single game.
+        fractions `win, draw, loss`.  `low` and `high` bound the mean with 95 % confidence;
+        `quantiles` are the scores at `QUANTILES`, and `reach` the fraction of games that reached
+        each face, None in tic-tac-toe.  `fraction_intervals` are the Wilson intervals of `reach`,
+        or of `win, draw, loss`; None for a single game.
     """
     returns, n = record.returns, len(record.returns)
     row: Row = {"agent": name, "env": env, "env_kwargs": dict(env_kwargs), "side": None}
     row |= {"episodes": n, "seed": seed, "mean": float(returns.mean())}
     row |= interval_of_mean(returns, are_outcomes=not record.faces)
-    row |= {"median": float(np.median(returns))}
-    row |= {"min": float(returns.min()), "max": float(returns.max())}
-    row |= dict.fromkeys(("quantiles", "reach", "fraction_intervals"))
-    row["moves_per_second"] = round(record.moves / record.seconds)
+    row |= {"median": float(np.median(returns)), "min": float(returns.min())}
+    row |= {"max": float(returns.max()), "quantiles": None, "reach": None}
+    row |= {"fraction_intervals": None, "moves_per_second": round(record.moves / record.seconds)}
+    counts: dict[Any, int]
     if record.faces:
-        quantiles = np.quantile(returns, QUANTILES, method="lower")
-        row["quantiles"] = [float(score) for score in quantiles]
-        reached = {face: int((record.tiles >= face).sum()) for face in record.faces[1:]}
-        counts: dict[Any, int] = {face: count for face, count in reached.items() if count}
+        row["quantiles"] = np.quantile(returns, QUANTILES, method="lower").tolist()
+        reached = [face for face in record.faces[1:] if face <= record.tiles.max()]
+        counts = {face: int((record.tiles >= face).sum()) for face in reached}
         row["reach"] = {face: count / n for face, count in counts.items()}
     else:
         row["side"] = env_kwargs.get("side", "X")
-        results = {"win": 1, "draw": 0, "loss": -1}
-        counts = {name: int((returns == value).sum()) for name, value in results.items()}
+        values = zip(OUTCOMES, (1, 0, -1), strict=True)
+        counts = {name: int((returns == value).sum()) for name, value in values}
         row |= {name: count / n for name, count in counts.items()}
     if n > 1:
         intervals = {key: list(interval_of_fraction(count, n)) for key, count in counts.items()}
