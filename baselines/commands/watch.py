@@ -19,8 +19,6 @@ from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
 from tile_envs.play.player import leaving_by_ctrl_c, open_screen, watch_game
 
-Port = Annotated[int, Interval(ge=0, le=65535)]
-
 
 def watch(
     agent: options.Agent,
@@ -39,7 +37,7 @@ def watch(
     mp4: Path | None = None,
     html: Path | None = None,
     serve: bool = False,
-    port: Port = 8048,
+    port: Annotated[int, Interval(ge=0, le=65535)] = 8048,
 ) -> None:
     """Watch an agent play, with what it thinks of each move; or watch recorded games.
 
@@ -68,10 +66,9 @@ def watch(
         checked_file(path, [f".{suffix}"], f"--{suffix} is")
     if bool(files) + window + serve > 1:
         raise UsageError("give either --window, --serve or files to write.")
-    own = {"wrappers": wrappers} if wrappers else None
-    how = options.given(env=env, env_kwargs=env_kwargs or None, search=search, agent_kwargs=own)
-    searching = vars(search_options)
-    how |= {name: searching[name] for name in given_options(searching)}
+    how = options.given(env=env, env_kwargs=env_kwargs or None, search=search)
+    how |= {"agent_kwargs": {"wrappers": wrappers}} if wrappers else {}
+    how |= {name: vars(search_options)[name] for name in given_options(vars(search_options))}
     games = games_of(agent, seed, side, **how)
     for path in files.values():
         if path == html:

@@ -99,9 +99,9 @@ def read_curve(folder: Path, against: str, metric: str) -> Curve:
 
 def _usual_metric(folders: Sequence[Path]) -> str:
     """Return the first metric that all runs have, of tests where there is one."""
+    first = {folder: (runs.read_progress(folder) or [{}])[0] for folder in folders}
     places = {column for column, _ in AXES.values()}
-    columns = {folder: [*(runs.read_progress(folder) or [{}])[0]] for folder in folders}
-    metrics = {folder: [n for n in names if n not in places] for folder, names in columns.items()}
+    metrics = {folder: [n for n in row if n not in places] for folder, row in first.items()}
     common = [name for name in metrics[folders[0]] if all(name in m for m in metrics.values())]
     if not common:
         has = [f"{folder} has {', '.join(names) or 'none'}" for folder, names in metrics.items()]
