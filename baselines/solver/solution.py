@@ -29,24 +29,16 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import game_tables, rows_of
 from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
 
-FILE = "solution.npz"
-PARTS = ("states", "afterstates")
-COLUMNS = ("keys", "values", "begins")
+FILE, PARTS = "solution.npz", ("states", "afterstates")
 
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """Boards and their values, age by age.
+    """Boards and their values, age by age."""
 
-    Attributes:
-        keys: `(n,) uint64`, the keys of the boards; those of one age are rising.
-        values: `(n,) float64`, their values.
-        begins: `(ages + 1,) int64`, where the boards of each age begin, and where the last end.
-    """
-
-    keys: Words
-    values: Values
-    begins: NDArray[np.int64]
+    keys: Words  # `(n,)`, those of one age are rising
+    values: Values  # `(n,)`
+    begins: NDArray[np.int64]  # `(ages + 1,)`, where each age begins, and the last one ends
 
     def __post_init__(self) -> None:
         # Compiled code indexes by them.
@@ -140,7 +132,8 @@ class Solution:
         try:
             other = SlidingGame(**json.loads(arrays["game"].tobytes()))
             states, afterstates = (
-                Layers(*(arrays[f"{part}_{name}"] for name in COLUMNS)) for part in PARTS
+                Layers(*(arrays[f"{part}_{name}"] for name in Layers.__annotations__))
+                for part in PARTS
             )
         except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise UsageError(f"{path} is damaged: {error}.") from error
