@@ -56,10 +56,10 @@ def played(server, seed, n=10**6):
     start, actions = START | {"seed": seed}, []
     found = ask(server, "/play", start)
     boards = found["boards"]
-    while found["legal"] != "0" and len(actions) < n:
+    while found["legal"] != [0] and len(actions) < n:
         actions.append(ask(server, "/think", start | {"actions": actions})["chosen"])
         found = ask(server, "/play", start | {"actions": actions, "first": len(actions)})
-        assert found["actions"] == str(actions[-1])
+        assert found["actions"] == actions[-1:]
         boards += found["boards"]
     return boards, actions
 
@@ -109,7 +109,7 @@ FULL = {"board": [[1, 2, 1], [2, 1, 2]]}
         ("/play", START | {"reset": {"board": [[1, 2]]}}, "board must"),
         ("/play", START | {"reset": {"board": [[1, 2, 99], [0, 0, 0]]}}, "99"),
         ("/play", START | {"reset": {"bord": {}}}, "bord"),
-        ("/replay", {"name": "x.json"}, "name and text"),
+        ("/replay", {"name": "x.json"}, "name, text"),
         ("/replay", {"name": "x.json", "text": "{"}, "x.json: "),
         ("/replay", {"name": "x", "text": json.dumps(REPLAY)}, "another game, 2584 on 4×4"),
         ("/replay", {"name": "x", "text": json.dumps(OTHER)}, "spawn=((2, 1.0),)"),

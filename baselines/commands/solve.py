@@ -2,11 +2,12 @@
 
 import json
 import math
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from typing_extensions import Doc
@@ -21,8 +22,6 @@ from baselines.solver.solve import compile_steps
 from baselines.solver.solve import solve as solve_game
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
-from tile_envs.sliding.game import SlidingGame
 
 
 def solve(
@@ -49,12 +48,27 @@ def solve(
     """
     if query is not None and questions is not None:
         raise UsageError("give either --query or --questions, not both.")
-    game = Task.of("Tiles2048-v0" if env is None else env, env_kwargs).game
+    game: Any = Task.of("Tiles2048-v0" if env is None else env, env_kwargs).game
+    size = check_size(game)
+    if goal is not None and game.rules.index_of(goal) and out is not None:
+        raise UsageError("a solution for a goal is not kept: leave out --out.")
+    if out is not None and out.is_file():
+        raise UsageError(f"{out} is a file, and a solution is a folder: give another --out.")
     lines: Sequence[str] = ()
     if query is not None:
         content = sys.stdin.buffer.read() if str(query) == "-" else query.read_bytes()
         lines = content.decode("utf-8-sig", errors="replace").splitlines()
-    solution, seconds = _solve_or_load(game, goal, out)
+    began = time.perf_counter()
+    if out is not None and (out / FILE).exists():
+        solution = Solution.load(out, game)
+    else:
+        print(size, file=sys.stderr)
+        compile_steps(game)
+        began = time.perf_counter()
+        solution = solve_game(game, goal)
+    seconds = time.perf_counter() - began
+    if out is not None and not (out / FILE).exists():
+        solution.save(out)
     if query is not None:
         print(*answers(solution, lines), sep="\n", end="\n" if lines else "")
         return
@@ -72,54 +86,27 @@ def solve(
   seconds      {seconds:.2f}""")
 
 
-def _solve_or_load(game: Game, goal: int | None, folder: Path | None) -> tuple[Solution, float]:
-    """Load a solution, or solve the game; return its seconds, without compilation, as well."""
-    if not isinstance(game, SlidingGame):
-        raise UsageError(f"the sliding games are solved, not {game}: see the agent minimax.")
-    if goal is not None and game.rules.index_of(goal) and folder is not None:
-        raise UsageError("a solution for a goal is not kept: leave out --out.")
-    if folder is not None and folder.is_file():
-        raise UsageError(f"{folder} is a file, and a solution is a folder: give another --out.")
-    began = time.perf_counter()
-    if folder is not None and (folder / FILE).exists():
-        return Solution.load(folder, game), time.perf_counter() - began
-    print(check_size(game), file=sys.stderr)
-    compile_steps(game)
-    began = time.perf_counter()
-    solution = solve_game(game, goal)
-    seconds = time.perf_counter() - began
-    if folder is not None:
-        solution.save(folder)
-    return solution, seconds
-
-
 def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
     """Yield each line that is not blank, followed by ` = ` and its value with 9 decimals."""
-    game, rules = solution.game, solution.game.rules
-    asked = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
-    queries = [_query(line, number, game.shape) for number, line in asked]
-    kinds = np.array([kind for kind, _ in queries])
-    boards = np.array([cells for _, cells in queries], np.int64).reshape(-1, *game.shape)
-    possible = (boards <= rules.largest).all(axis=(1, 2))
+    game, n_cells = solution.game, math.prod(solution.game.shape)
+    form = re.compile(rf"[ab](\s+[0-9]+){{{n_cells}}}")
+    asked = [line.strip() for line in lines if line.strip()]
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not form.fullmatch(line.strip()):
+            example = " ".join(["b 1 1", *"0" * (n_cells - 2)])
+            raise UsageError(
+                f"line {number} is no query, {brief(line)}: expected b (before a move) or a (after "
+                f"it) and {n_cells} tile indices, such as {example}."
+            )
+    words = np.array([line.split() for line in asked], object).reshape(-1, 1 + n_cells)
+    kinds, boards = words[:, 0], words[:, 1:].astype(np.float64).reshape(-1, *game.shape)
+    possible = (boards <= game.rules.largest).all(axis=(1, 2))
     if not possible.all():
-        note = f"note: some tiles are beyond {rules.largest}, the largest index of {game.name}"
+        note = f"note: some tiles are beyond {game.rules.largest}, the largest index of {game.name}"
         print(f"{note}: queries hold tile indices, not faces.", file=sys.stderr)
     values = np.full(len(asked), np.nan)
     for kind, look_up in (("b", solution.state_values), ("a", solution.afterstate_values)):
         chosen = possible & (kinds == kind)
         values[chosen] = look_up(boards[chosen].astype(np.uint8))
-    for (_, line), value in zip(asked, values.tolist(), strict=True):
+    for line, value in zip(asked, values.tolist(), strict=True):
         yield f"{line} = {'-1' if math.isnan(value) else f'{value:.9f}'}"
-
-
-def _query(line: str, number: int, shape: tuple[int, int]) -> tuple[str, list[int]]:
-    kind, *cells = line.split()
-    expected = math.prod(shape)
-    are_tiles = all(cell.isascii() and cell.isdecimal() for cell in cells)
-    if kind not in ("b", "a") or len(cells) != expected or not are_tiles:
-        raise UsageError(
-            f"line {number} is no query, {brief(line)}: expected b (before a move) or a (after it) "
-            f"and {expected} tile indices, such as b {' '.join(['1', '1', *'0' * (expected - 2)])}."
-        )
-    # No game has tiles of three digits, and int() refuses thousands of them.
-    return kind, [int(cell.lstrip("0")[:3] or "0") for cell in cells]

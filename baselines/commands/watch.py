@@ -18,8 +18,6 @@ from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
 from tile_envs.play.player import leaving_by_ctrl_c, open_screen, watch_game
 
-Port = Annotated[int, Interval(ge=0, le=65535)]
-
 
 def watch(
     agent: options.Agent,
@@ -34,7 +32,7 @@ def watch(
     mp4: Path | None = None,
     html: Path | None = None,
     serve: bool = False,
-    port: Port = 8048,
+    port: Annotated[int, Interval(ge=0, le=65535)] = 8048,
 ) -> None:
     """Watch an agent play, with what it thinks of each move; or watch recorded games.
 

@@ -20,7 +20,7 @@ from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed.tables import CELL_BITS, check_packs, packs
+from tile_envs.sliding.packed.tables import CELL_BITS, check_packs
 from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.rules import Rules
 
@@ -92,11 +92,10 @@ def most_boards(game: SlidingGame) -> int:
 
 def is_solved_quickly(game: Game) -> TypeGuard[SlidingGame]:
     """Tell whether a game is a sliding game whose exact values take seconds at most."""
-    if not isinstance(game, SlidingGame) or not isinstance(game.placer, str):
-        return False
-    with suppress(UsageError):  # of rules that cannot be solved
-        small = math.prod(game.shape) <= SMALL and packs(game.shape)
-        return small and len(tile_ages(game.rules)) > 0
+    if isinstance(game, SlidingGame) and math.prod(game.shape) <= SMALL:
+        with suppress(UsageError):
+            check_size(game)
+            return isinstance(game.placer, str)
     return False
 
 
@@ -114,6 +113,7 @@ def check_size(game: Game) -> str:
     """Check that the boards of a game can be listed, and say how many they are at most."""
     if not isinstance(game, SlidingGame):
         raise UsageError(f"the sliding games are solved, such as gym.make(id), not {brief(game)}.")
+    tile_ages(game.rules)  # refuses rules without them
     check_packs(game.shape, "exact solving", "sampled evaluation plays every board")
     boards = most_boards(game)
     number = f"{boards:{',' if boards < 10**12 else '.1e'}}"

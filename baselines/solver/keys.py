@@ -15,79 +15,78 @@ from tile_envs.base.random_stream import Words
 from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
-    CELL_IN_LINE,
     GameTables,
     Lines,
-    Pushed,
     possible_cells,
     pushed_to,
     rows_after,
     transposed,
 )
-from tile_envs.sliding.packed.tables import CELL_BITS
-
-_SECOND, _THIRD, _FOURTH = (Word(i * CELL_BITS) for i in (1, 2, 3))
 
 
 @compiled
-def lines_of(game: GameTables, key: Word) -> Lines:
-    """Return the rows of a key."""
+def rows_in(game: GameTables, board: Word) -> Lines:
+    """Return the rows of a board in one word."""
     width = Word(game.columns) * CELL
-    mask = (Word(1) << width) - Word(1)
-    return key & mask, key >> width & mask, key >> Word(2) * width & mask, key >> Word(3) * width
+    mask = (ONE << width) - ONE
+    third, fourth = board >> Word(2) * width, board >> Word(3) * width
+    return board & mask, board >> width & mask, third & mask, fourth
 
 
 @compiled
-def key_of(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
-    """Return the key of a board, given by its rows: the lowest among those of its images."""
-    lowest = _lowest(game, a, b, c, d)
-    if game.square:
-        p, q, r, s = transposed(a, b, c, d)
-        return min(lowest, _lowest(game, p, q, r, s))
-    return lowest
-
-
-@compiled
-def key_with(game: GameTables, key: Word, cell: int, tile: Word) -> Word:
-    """Return the key of a board with a new tile on an empty cell, counted row by row."""
-    a, b, c, d = lines_of(game, key | tile << Word(cell) * CELL)
-    return key_of(game, a, b, c, d)
-
-
-@compiled
-def _lowest(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
-    """Return the lowest key of a board, as it is, mirrored, upside down, and both."""
-    p, q, r, s = _mirrored(game, a), _mirrored(game, b), _mirrored(game, c), _mirrored(game, d)
-    return min(
-        min(_downwards(game, a, b, c, d), _upwards(game, a, b, c, d)),
-        min(_downwards(game, p, q, r, s), _upwards(game, p, q, r, s)),
-    )
-
-
-@compiled
-def _downwards(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
-    """Return rows in one word, the first one lowest."""
+def joined(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
+    """Return a board in one word, given by its rows."""
     width = Word(game.columns) * CELL
     return a | b << width | c << Word(2) * width | d << Word(3) * width
 
 
 @compiled
-def _upwards(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
-    """Return rows in one word, the last one lowest."""
-    if game.rows == 2:
-        return _downwards(game, b, a, c, d)
-    if game.rows == 3:
-        return _downwards(game, c, b, a, d)
-    return _downwards(game, d, c, b, a)
+def reverse(board: Word, parts: int, width: Word) -> Word:
+    """Return a board in one word with its parts, `width` bits each, in reverse order."""
+    mask, reversed_ = (ONE << width) - ONE, Word(0)
+    for _ in range(parts):
+        reversed_ = reversed_ << width | board & mask
+        board >>= width
+    return reversed_
 
 
 @compiled
-def _mirrored(game: GameTables, row: Word) -> Word:
-    """Return a row from its last cell to its first."""
-    first, second = row & CELL_IN_LINE, row >> _SECOND & CELL_IN_LINE
-    third, fourth = row >> _THIRD & CELL_IN_LINE, row >> _FOURTH
-    mirrored = first << _FOURTH | second << _THIRD | third << _SECOND | fourth
-    return mirrored >> Word(4 - game.columns) * CELL
+def images_of(game: GameTables, board: Word) -> Lines:
+    """Return a board as it is, upside down, turned by 180°, and mirrored."""
+    cells = game.rows * game.columns
+    flipped = reverse(board, game.rows, Word(game.columns) * CELL)
+    return board, flipped, reverse(board, cells, CELL), reverse(flipped, cells, CELL)
+
+
+@compiled
+def transpose(game: GameTables, board: Word) -> Word:
+    """Return a square board with its columns as rows."""
+    return joined(game, *transposed(*rows_in(game, board)))
+
+
+@compiled
+def key_of(game: GameTables, board: Word) -> Word:
+    """Return the key of a board in one word: the lowest among its images."""
+    lowest = min(*images_of(game, board))
+    if game.square:
+        lowest = min(lowest, *images_of(game, transpose(game, board)))
+    return lowest
+
+
+@compiled
+def played(game: GameTables, state: Word, action: Word) -> tuple[Word, Word]:
+    """Return the key of the afterstate of an action, 0 if it is illegal, and the reward."""
+    a, b, c, d = rows_in(game, state)
+    after = pushed_to(game, action, a, b, c, d, transposed(a, b, c, d))
+    if not after.changed:
+        return Word(0), Word(0)
+    return key_of(game, joined(game, *rows_after(game, action, after))), after.reward
+
+
+@compiled
+def placed(game: GameTables, afterstate: Word, cell: int, tile: Word) -> Word:
+    """Return the key of a board with a new tile on an empty cell, counted row by row."""
+    return key_of(game, afterstate | tile << Word(cell) * CELL)
 
 
 @compiled
@@ -107,7 +106,7 @@ def keys_of(game: GameTables, rows: Words) -> Words:
     """Return the keys of boards, given by their rows `(n, 4)`."""
     keys = np.zeros(len(rows), np.uint64)
     for i in range(len(rows)):
-        keys[i] = key_of(game, rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3])
+        keys[i] = key_of(game, joined(game, rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]))
     return keys
 
 
@@ -131,42 +130,24 @@ def count_boards(game: GameTables, keys: Words) -> int:
     """Return how many boards keys stand for: all different images of each."""
     total = 0
     for key in keys:
-        a, b, c, d = lines_of(game, key)
-        images, same = 0, 0
+        images, same, board = 0, 0, key
         for _ in range(2 if game.square else 1):
-            for _ in range(2):
-                same += _downwards(game, a, b, c, d) == key
-                same += _upwards(game, a, b, c, d) == key
-                images += 2
-                a, b = _mirrored(game, a), _mirrored(game, b)
-                c, d = _mirrored(game, c), _mirrored(game, d)
-            a, b, c, d = transposed(a, b, c, d)
+            for image in images_of(game, board):
+                images += 1
+                same += image == key
+            board = transpose(game, board)
         total += images // same
     return total
-
-
-@compiled
-def pushed_board(
-    game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word
-) -> tuple[Pushed, Word]:
-    """Push a board, given by its rows; return what that makes of it, and the afterstate's key."""
-    after = pushed_to(game, action, a, b, c, d, transposed(a, b, c, d))
-    a, b, c, d = rows_after(game, action, after)
-    return after, key_of(game, a, b, c, d)
 
 
 @compiled_loop
 def afterstates_of(game: GameTables, states: Words) -> Words:
     """Return the keys of all afterstates of states, in any order and with repetitions."""
-    keys = np.zeros(4 * len(states), np.uint64)
-    n = 0
-    for i in range(len(states)):
-        a, b, c, d = lines_of(game, states[i])
-        for direction in range(ACTIONS_END):
-            after, key = pushed_board(game, Word(direction), a, b, c, d)
-            if after.changed:
-                keys[n] = key
-                n += 1
+    keys, n = np.zeros(4 * len(states), np.uint64), 0
+    for state in states:
+        for action in range(ACTIONS_END):
+            keys[n], _ = played(game, state, Word(action))
+            n += keys[n] > 0
     return keys[:n]
 
 
@@ -174,43 +155,35 @@ def afterstates_of(game: GameTables, states: Words) -> Words:
 def states_after(game: GameTables, afterstates: Words, tile: Word) -> Words:
     """Return the keys of all states that follow afterstates with a new tile, with repetitions."""
     cells = game.rows * game.columns
-    keys = np.zeros(cells * len(afterstates), np.uint64)
-    n = 0
-    for i in range(len(afterstates)):
-        a, b, c, d = lines_of(game, afterstates[i])
-        possible = possible_cells(game, a, b, c, d, tile)
+    keys, n = np.zeros(cells * len(afterstates), np.uint64), 0
+    for afterstate in afterstates:
+        possible = possible_cells(game, *rows_in(game, afterstate), tile)
         for cell in range(cells):
             if possible >> Word(cell) & ONE:
-                keys[n] = key_with(game, afterstates[i], cell, tile)
+                keys[n] = placed(game, afterstate, cell, tile)
                 n += 1
     return keys[:n]
 
 
 @compiled_loop
-def add_expected(
-    game: GameTables,
-    afterstates: Words,
-    tile: Word,
-    probability: float,
-    states: Words,
-    values: Values,
-    out: Values,
-) -> None:
-    """Add to the values of afterstates, `out (n,)`, what follows if a new tile appears.
+def expected_values(
+    game: GameTables, afterstates: Words, tile: Word, states: Words, values: Values
+) -> Values:
+    """Return the mean values `(n,)` of the states that follow afterstates with a new tile.
 
-    The states that follow are among those given, `(m,)` rising keys and values.
+    They are among the states given, `(m,)` rising keys and values.
     """
-    cells = game.rows * game.columns
+    means = np.zeros(len(afterstates))
     for i in range(len(afterstates)):
-        a, b, c, d = lines_of(game, afterstates[i])
-        possible = possible_cells(game, a, b, c, d, tile)
+        possible = possible_cells(game, *rows_in(game, afterstates[i]), tile)
         total, n = 0.0, 0
-        for cell in range(cells):
+        for cell in range(game.rows * game.columns):
             if possible >> Word(cell) & ONE:
-                key = key_with(game, afterstates[i], cell, tile)
+                key = placed(game, afterstates[i], cell, tile)
                 total += values[find(states, 0, len(states), key)]
                 n += 1
-        out[i] += probability * (total / n)
+        means[i] = total / n
+    return means
 
 
 @compiled_loop
@@ -223,10 +196,9 @@ def best_values(
     """
     best = np.zeros(len(states))
     for i in range(len(states)):
-        a, b, c, d = lines_of(game, states[i])
-        for direction in range(ACTIONS_END):
-            after, key = pushed_board(game, Word(direction), a, b, c, d)
-            if after.changed:
+        for action in range(ACTIONS_END):
+            key, reward = played(game, states[i], Word(action))
+            if key:
                 value = values[find(afterstates, 0, len(afterstates), key)]
-                best[i] = max(best[i], weight * float(after.reward) + value)
+                best[i] = max(best[i], weight * float(reward) + value)
     return best

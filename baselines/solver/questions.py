@@ -3,8 +3,7 @@
 Boards are drawn from all that play can reach, turned at random, if their moves differ in value.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -57,15 +56,9 @@ def questions(
 
 def questions_of(solution: Solution, n: int, seed: int) -> list[dict[str, Any]]:
     """Return questions of a solution; see `questions`."""
+    checked_count(n, "n")
     rng = np.random.default_rng(seed_sequence(checked_seed(seed), "questions"))
-    found = list(islice(_drawn(solution, rng), checked_count(n, "n")))
-    if len(found) < n:
-        raise UsageError(f"there are {len(found):,} questions on {solution.game}, got n={n}.")
-    return found
-
-
-def _drawn(solution: Solution, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
-    game = solution.game
+    game, found = solution.game, list[dict[str, Any]]()
     known, images = solution.states.boards(game.shape), game.symmetries.cells
     faces = np.array(game.rules.faces)
     order = rng.permutation(len(known))
@@ -77,11 +70,16 @@ def _drawn(solution: Solution, rng: np.random.Generator) -> Iterator[dict[str, A
         for board, row in zip(boards, solution.action_values(boards).tolist(), strict=True):
             values = {name: v for name, v in zip(ACTIONS, row, strict=True) if v > -np.inf}
             best, worst = max(values.values(), default=0.0), min(values.values(), default=0.0)
-            if best - worst > (close := TIED * best):
-                grades = {name: (v - worst) / (best - worst) for name, v in values.items()}
-                yield {
-                    "board": faces[board].tolist(),
-                    "values": {name: round(v, DIGITS) for name, v in values.items()},
-                    "best": [name for name, v in values.items() if best - v <= close],
-                    "grades": {name: round(grade, DIGITS) for name, grade in grades.items()},
-                }
+            if best - worst <= (close := TIED * best):
+                continue
+            grades = {name: (v - worst) / (best - worst) for name, v in values.items()}
+            question = {
+                "board": faces[board].tolist(),
+                "values": {name: round(v, DIGITS) for name, v in values.items()},
+                "best": [name for name, v in values.items() if best - v <= close],
+                "grades": {name: round(grade, DIGITS) for name, grade in grades.items()},
+            }
+            found.append(question)
+            if len(found) == n:
+                return found
+    raise UsageError(f"there are {len(found):,} questions on {game}, got n={n}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,24 +29,32 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import game_tables, rows_of
 from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
 
-FILE = "solution.npz"
-PARTS = ("states", "afterstates")
-COLUMNS = ("keys", "values", "begins")
+FILE, PARTS = "solution.npz", ("states", "afterstates")
 
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """Boards and their values, age by age.
+    """Boards and their values, age by age."""
 
-    Attributes:
-        keys: `(n,) uint64`, the keys of the boards; those of one age are rising.
-        values: `(n,) float64`, their values.
-        begins: `(ages + 1,) int64`, where the boards of each age begin, and where the last end.
-    """
+    keys: Words  # `(n,)`, those of one age are rising
+    values: Values  # `(n,)`
+    begins: NDArray[np.int64]  # `(ages + 1,)`, where each age begins, and the last one ends
 
-    keys: Words
-    values: Values
-    begins: NDArray[np.int64]
+    def __post_init__(self) -> None:
+        # Compiled code indexes by them.
+        if not 0 <= self.begins.min() <= self.begins.max() <= len(self.keys) == len(self.values):
+            raise UsageError("boards and values do not belong together")
+
+    @classmethod
+    def of(cls, keys: Sequence[Words]) -> Layers:
+        """Return the boards of each age, with values of 0."""
+        begins = np.cumsum([0, *map(len, keys)])
+        return cls(np.concatenate(keys), np.zeros(begins[-1]), begins)
+
+    def of_age(self, age: int) -> tuple[Words, Values]:
+        """Return the keys and the values of an age."""
+        place = slice(*self.begins[age : age + 2])
+        return self.keys[place], self.values[place]
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -55,16 +64,6 @@ class Layers:
         shifts = (np.uint64(cell * CELL_BITS) for cell in range(math.prod(shape)))
         tiles = [(self.keys >> shift & np.uint64(CELL_MASK)).astype(np.uint8) for shift in shifts]
         return np.stack(tiles, axis=1).reshape(-1, *shape)
-
-    def is_usable(self) -> bool:
-        """Whether compiled code can index by `begins`, and search the keys of each age."""
-        keys, begins = self.keys, self.begins
-        places = [0, *begins, len(keys)]
-        if len(keys) != len(self.values) or len(begins) < 2 or places != sorted(places):
-            return False
-        rising = keys[1:] > keys[:-1]
-        rising[begins[(begins > 0) & (begins < len(keys))] - 1] = True
-        return bool(rising.all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,17 +132,16 @@ class Solution:
         try:
             other = SlidingGame(**json.loads(arrays["game"].tobytes()))
             states, afterstates = (
-                Layers(*(arrays[f"{part}_{name}"] for name in COLUMNS)) for part in PARTS
+                Layers(*(arrays[f"{part}_{name}"] for name in Layers.__annotations__))
+                for part in PARTS
             )
         except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise UsageError(f"{path} is damaged: it is no solution of a game.") from error
+            raise UsageError(f"{path} is damaged: {error}.") from error
         if other != game:
             raise UsageError(
                 f"{path} is the solution of {other}, or of {game} with another spawn distribution, "
                 "start or placer: give another folder."
             )
-        if not (states.is_usable() and afterstates.is_usable()):
-            raise UsageError(f"{path} is damaged: its boards and values do not belong together.")
         return cls(game, states, afterstates)
 
     def _looked_up(self, layers: Layers, boards: ArrayLike) -> Values:

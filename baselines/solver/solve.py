@@ -10,7 +10,6 @@ Boards are listed age by age (see `boards`), and then valued from the last age t
 For a goal, the same without rewards: the game ends with the goal, and V is 1 there.
 """
 
-import math
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -18,14 +17,19 @@ from typing import Any
 import numpy as np
 
 from baselines.progress import Progress
-from baselines.solver.boards import Values, check_size, start_boards, tile_ages
-from baselines.solver.keys import add_expected, afterstates_of, best_values, keys_of, states_after
+from baselines.solver.boards import check_size, start_boards, tile_ages
+from baselines.solver.keys import (
+    afterstates_of,
+    best_values,
+    expected_values,
+    keys_of,
+    states_after,
+)
 from baselines.solver.solution import Layers, Solution
 from tile_envs.base.compiled import Word
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed.kernels import CELL_IN_LINE, GameTables, game_tables, rows_of
-from tile_envs.sliding.packed.tables import CELL_BITS
+from tile_envs.sliding.packed.kernels import game_tables, rows_of
 from tile_envs.words import counted
 
 NewTiles = list[tuple[Word, float, int]]
@@ -45,16 +49,12 @@ def solve(game: SlidingGame | Any, goal: int | None = None) -> Solution:
     if goal is not None:
         game = replace(game, rules=replace(game.rules, goal=goal), terminate_at_goal=True)
     compile_steps(game)
-    tables, ages = game_tables(game), tile_ages(game.rules)
+    ages = tile_ages(game.rules)
     spawn = zip(game.distribution.tiles, game.distribution.probabilities, strict=True)
     new_tiles = [(Word(tile), probability, int(ages[tile])) for tile, probability in spawn]
-    boards = _boards(game, tables, new_tiles)
-    values = _values(game, tables, new_tiles, goal, *boards)
-    states, afterstates = (
-        Layers(np.concatenate(keys), np.concatenate(known), np.cumsum([0, *map(len, keys)]))
-        for keys, known in zip(boards, values, strict=True)
-    )
-    return Solution(game, states, afterstates, goal)
+    solution = Solution(game, *_boards(game, new_tiles), goal)
+    _evaluate(solution, new_tiles)
+    return solution
 
 
 solution_of = lru_cache(maxsize=2)(solve)
@@ -66,15 +66,13 @@ def compile_steps(game: SlidingGame) -> None:
     tables, nothing = game_tables(game), np.zeros(0, np.uint64)
     keys_of(tables, np.zeros((0, 4), np.uint64))
     afterstates_of(tables, states_after(tables, nothing, Word(1)))
-    add_expected(tables, nothing, Word(1), 1.0, nothing, np.zeros(0), np.zeros(0))
+    expected_values(tables, nothing, Word(1), nothing, np.zeros(0))
     best_values(tables, nothing, nothing, np.zeros(0), 1.0)
 
 
-def _boards(
-    game: SlidingGame, tables: GameTables, new_tiles: NewTiles
-) -> tuple[list[Words], list[Words]]:
-    """Return the keys of the states and of the afterstates of each age."""
-    boards, _ = start_boards(game)
+def _boards(game: SlidingGame, new_tiles: NewTiles) -> tuple[Layers, Layers]:
+    """Return the states and the afterstates, with values of 0."""
+    tables, (boards, _) = game_tables(game), start_boards(game)
     start_ages = tile_ages(game.rules)[boards].sum(axis=(1, 2))
     start_keys = keys_of(tables, rows_of(game, boards))
     states: list[Words] = []
@@ -93,7 +91,7 @@ def _boards(
                 last = max(last, age + max(raised for _, _, raised in new_tiles))
             n = sum(map(len, states))
             progress.update(n, counted(n, "board"))
-    return states, afterstates
+    return Layers.of(states), Layers.of(afterstates)
 
 
 def _distinct(keys: Words) -> Words:
@@ -104,28 +102,19 @@ def _distinct(keys: Words) -> Words:
     return distinct
 
 
-def _values(
-    game: SlidingGame,
-    tables: GameTables,
-    new_tiles: NewTiles,
-    goal: int | None,
-    states: list[Words],
-    afterstates: list[Words],
-) -> tuple[list[Values], list[Values]]:
-    """Return the values of the states and of the afterstates of each age."""
-    state_values = [np.zeros(0)] * len(states)
-    afterstate_values = [np.zeros(len(keys)) for keys in afterstates]
-    cells = [np.uint64(cell * CELL_BITS) for cell in range(math.prod(game.shape))]
-    with Progress(f"values of {game}", sum(map(len, states))) as progress:
-        for age in reversed(range(len(states))):
-            keys, values = afterstates[age], afterstate_values[age]
+def _evaluate(solution: Solution, new_tiles: NewTiles) -> None:
+    """Set the values of a solution, in place."""
+    game, states, afterstates = solution.game, solution.states, solution.afterstates
+    tables, weight = game_tables(game), float(solution.goal is None)
+    if solution.goal is not None:
+        states.values[states.boards(game.shape).max(axis=(1, 2)) >= game.last_tile] = 1.0
+    with Progress(f"values of {game}", len(states)) as progress:
+        for age in reversed(range(len(states.begins) - 1)):
+            keys, values = afterstates.of_age(age)
             for tile, probability, raised in new_tiles if len(keys) else ():
-                following = states[age + raised], state_values[age + raised]
-                add_expected(tables, keys, tile, probability, *following, values)
-            weight = 1.0 if goal is None else 0.0
-            state_values[age] = best_values(tables, states[age], keys, values, weight)
-            if goal is not None:
-                tiles = (states[age] >> cell & CELL_IN_LINE for cell in cells)
-                state_values[age][np.any([tile >= game.last_tile for tile in tiles], axis=0)] = 1.0
-            progress.update(sum(map(len, states[age:])))
-    return state_values, afterstate_values
+                following = states.of_age(age + raised)
+                values += probability * expected_values(tables, keys, tile, *following)
+            state_keys, state_values = states.of_age(age)
+            best = best_values(tables, state_keys, keys, values, weight)
+            np.maximum(state_values, best, out=state_values)  # V is 1 at the goal
+            progress.update(len(states) - int(states.begins[age]))

@@ -24,7 +24,7 @@ import numpy as np
 from baselines.agents import Observations
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight, check_memory
-from baselines.solver.boards import initial_value, is_solved_quickly
+from baselines.solver.boards import is_solved_quickly
 from baselines.tabular.boards import BoardCodes, from_opponent, move_entries
 from baselines.training.episodes import Episodes, EpisodicLearner, Sides, epsilon_greedy
 from baselines.training.learner import Metrics
@@ -89,7 +89,7 @@ class QTable(EpisodicLearner):
         self._codes = BoardCodes(game, settings.merge_symmetric)
         shape = self._codes.size, game.n_actions
         check_memory(16 * math.prod(shape), f"a table for {game}", "give a smaller shape")
-        self.q = np.full(shape, initial_value(settings.initial, game), np.float64)
+        self.q = np.full(shape, self._settings.initial or 0.0, np.float64)
         self.visits = np.zeros(shape, np.int64)
 
     def action_values(self, observations: Observations) -> Floats:

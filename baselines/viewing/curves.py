@@ -27,6 +27,8 @@ AXES = {"games": ("games", 1.0), "minutes": ("seconds", 1 / 60), "steps": ("time
 FILE = Path(__file__).with_name("pictures.mplstyle")
 STYLE = mpl.rc_params_from_file(FILE, use_default_template=False)
 COLORS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
+MOST_OPTIONS = 4
+"""The most options that a label names, so that the legend is narrower than the picture."""
 styled = partial(mpl.rc_context, STYLE)
 """All pictures are drawn in the body of `with styled()`."""
 
@@ -97,9 +99,9 @@ def read_curve(folder: Path, against: str, metric: str) -> Curve:
 
 def _usual_metric(folders: Sequence[Path]) -> str:
     """Return the first metric that all runs have, of tests where there is one."""
+    first = {folder: (runs.read_progress(folder) or [{}])[0] for folder in folders}
     places = {column for column, _ in AXES.values()}
-    columns = {folder: [*(runs.read_progress(folder) or [{}])[0]] for folder in folders}
-    metrics = {folder: [n for n in names if n not in places] for folder, names in columns.items()}
+    metrics = {folder: [n for n in row if n not in places] for folder, row in first.items()}
     common = [name for name in metrics[folders[0]] if all(name in m for m in metrics.values())]
     if not common:
         has = [f"{folder} has {', '.join(names) or 'none'}" for folder, names in metrics.items()]
@@ -141,7 +143,7 @@ def _band(label: str, curves: Sequence[Curve]) -> Band:
 
 
 def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
-    """Return names for kinds of runs: the agent, and the options in which they differ."""
+    """Return names for kinds of runs: the agent, and the first options in which they differ."""
     # An option that is not given counts as a value of its own; agents differ in their settings.
     of_envs = dict.fromkeys({name for kind in kinds for name in kind["env_kwargs"]}, "default")
     options = [
@@ -151,9 +153,10 @@ def _labels(kinds: Sequence[dict[str, Any]]) -> list[str]:
     ]
     labels = []
     for kind, option in zip(kinds, options, strict=True):
-        label = kind["agent"].rpartition(":")[2]
+        label, differing = kind["agent"].rpartition(":")[2], []
         for name, value in option.items():
             if len({json.dumps(each[name]) for each in options if name in each}) > 1:
-                label += f", {name} {f'{value:,}' if type(value) in (int, float) else value}"
-        labels.append(label)
+                differing.append(f"{name} {f'{value:,}' if type(value) in (int, float) else value}")
+        more = ["…"] * (len(differing) > MOST_OPTIONS)
+        labels.append(", ".join([label, *differing[:MOST_OPTIONS], *more]))
     return labels

@@ -25,42 +25,35 @@ from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, encode_seen, solve
 from tile_envs.words import counted, number, printable
 
 Values = NDArray[np.float64]  # of actions, `(actions,)` or `(n, actions)`, NaN for illegal ones
-KEPT = 1 << 16
-"""The most positions whose values are kept, since a person goes back and forth."""
+EXACT = "exact, "
+"""How the names of exact sources begin."""
 
 
 class MoveValues:
     """The values of the actions in positions, by their source, such as "greedy, probability".
 
     Sources are the agent, if it has `action_values` or `action_probabilities`, and, with `exact`,
-    what is known exactly of the game; `exact` is the name of that source, "" without one.
+    what is known exactly of the game.  Values are kept, since a person goes back and forth.
     """
 
     def __init__(self, game: Game, player: Player | None, exact: bool = True) -> None:
-        self.game, self.exact = game, ""
+        self.game, self._kept = game, dict[bytes, dict[str, Values]]()
         self.sources: dict[str, Callable[[NDArray[Any]], Values]] = {}
         for kind, method in (("value", "action_values"), ("probability", "action_probabilities")):
             if player and hasattr(player.agent, method) and not self.sources:
                 self.sources[f"{player.name}, {kind}"] = getattr(player.agent, method)
         if exact and (known := exact_values(game)):
             meaning = "expected score" if isinstance(game, SlidingGame) else "with perfect play"
-            self.exact = f"exact, {meaning}"
-            self.sources[self.exact] = known
-        self._kept: dict[bytes, dict[str, Values]] = {}
+            self.sources[EXACT + meaning] = known
 
     def of(self, position: Position) -> dict[str, Values]:
         """Return the values in a position by their source; none once the game is over."""
         if position.over:
             return {}
-        seen = position.observation
+        seen, legal = position.observation, position.info["action_mask"] > 0
         if (key := seen.tobytes()) not in self._kept:
-            if len(self._kept) >= KEPT:
-                self._kept.clear()
-            legal = position.info["action_mask"].astype(np.bool_)
-            self._kept[key] = {
-                name: np.where(legal, values(seen[None])[0], np.nan)
-                for name, values in self.sources.items()
-            }
+            found = {name: values(seen[None])[0] for name, values in self.sources.items()}
+            self._kept[key] = {n: np.where(legal, values, np.nan) for n, values in found.items()}
         return self._kept[key]
 
     def lines(self, position: Position, chosen: int | None = None) -> list[str]:

@@ -5,13 +5,13 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from baselines.viewing.moves import MoveValues, Viewing, action_names, check_kind
+from baselines.viewing.moves import EXACT, MoveValues, Viewing, action_names, check_kind
 from tile_envs.files import write_file
 from tile_envs.game import Game
 from tile_envs.play.controls import controls_of
@@ -76,30 +76,29 @@ def positions_of(played: Playthrough, first: int, last: int) -> dict[str, Any]:
     masks = [0 if position.over else position.info["action_mask"] for position in shown]
     return {
         "boards": "".join(map(_digits, shown)),
-        "actions": _listed(actions),
-        "cells": _listed(_new_cells(game, positions, actions) if is_sliding else []),
-        "gains": _listed(np.diff(scores, prepend=0)[first - before :]),
-        "legal": _listed(np.sum(mask << np.arange(game.n_actions)) for mask in masks),
+        "actions": actions,
+        "cells": _new_cells(game, positions, actions) if is_sliding else [],
+        "gains": np.diff(scores, prepend=0)[first - before :].tolist(),
+        "legal": [int(np.sum(mask << np.arange(game.n_actions))) for mask in masks],
         "words": [controls.words(p) if p.over or not is_sliding else "" for p in shown],
     }
 
 
 def thoughts_of(values: MoveValues, positions: Sequence[Position]) -> list[dict[str, Any]]:
-    """Return the values of the actions in positions, source by source."""
+    """Return the values of the actions in positions, source by source; None for illegal ones."""
     found = [values.of(position) for position in positions]
-    told = {
-        name: ";".join(_listed(map(_rounded, each.get(name, ()))) for each in found)
-        for name in (values.sources if any(found) else ())
-    }
-    return [{"name": n, "exact": n == values.exact, "values": text} for n, text in told.items()]
+    return [
+        {
+            "name": name,
+            "exact": name.startswith(EXACT),
+            "values": [[_rounded(v) for v in each.get(name, ())] for each in found],
+        }
+        for name in values.sources
+    ]
 
 
-def _rounded(value: float) -> str:
-    return f"{value:.6g}" if math.isfinite(value) else ""
-
-
-def _listed(values: Iterable[Any]) -> str:
-    return ",".join(map(str, values))
+def _rounded(value: float) -> float | None:
+    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def _digits(position: Position) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from baselines.viewing.moves import Viewing, ask, title_of
 from baselines.viewing.page import LARGEST, page_of, positions_of, thoughts_of
 from tile_envs import replay
-from tile_envs.base.checks import brief, checked_integer
+from tile_envs.base.checks import brief, checked_integer, checked_seed
 from tile_envs.errors import UsageError, is_mistake, message_of
 from tile_envs.game import describe
 from tile_envs.play.player import leaving_by_ctrl_c
@@ -77,11 +77,8 @@ class Server(ThreadingHTTPServer):
 
     def replay(self, asked: Any) -> dict[str, Any]:
         """Return the game of a replay, `text`, which a file of a `name` holds."""
-        match asked:
-            case {"name": str(name), "text": str(text)}:
-                recorded = replay.parse(text.encode(errors="replace"), name)
-            case _:
-                raise UsageError(f"expected name and text of a replay, got {brief(asked)}.")
+        name, text = _entries(asked, name=str, text=str)
+        recorded = replay.parse(text.encode(errors="replace"), name)
         theirs, ours = map(describe, (replay.begin(recorded).env.game, self._game.env.game))
         if theirs != ours:
             raise UsageError(f"{name} is of another game, {theirs}: this page plays {ours}.")
@@ -98,13 +95,8 @@ class Server(ThreadingHTTPServer):
 
     def _played(self, asked: Any) -> tuple[Playthrough, int]:
         """Return a game in which actions have been played, and maybe others after them."""
-        match asked:
-            case {"seed": str(seed), "reset": dict(reset), "actions": list(actions)} if (
-                seed.isdecimal() and len(seed) < 1000
-            ):
-                start = int(seed), reset
-            case _:
-                raise UsageError(f"expected seed, reset and actions of a game, got {brief(asked)}.")
+        seed, reset, actions = _entries(asked, seed=str, reset=dict, actions=list)
+        start = checked_seed(int(seed) if re.fullmatch(r"\d{1,999}", seed) else seed), reset
         game = self._game
         if (game.seed, game.reset) != start:
             game = self._game = Playthrough(game.env, *start)
@@ -167,6 +159,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing of questions."""
+
+
+def _entries(asked: Any, **kinds: type[Any]) -> list[Any]:
+    """Return the entries of a question that have these names and types."""
+    found = [asked.get(name) for name in kinds] if isinstance(asked, dict) else []
+    if not found or not all(map(isinstance, found, kinds.values())):
+        raise UsageError(f"expected {', '.join(kinds)} of a game, got {brief(asked)}.")
+    return found
 
 
 def serve_page(viewing: Viewing, port: int) -> None:
