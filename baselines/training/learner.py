@@ -142,8 +142,8 @@ class Learner(ABC):
         try:
             read = read_settings(cls.Settings, settings)
         except UsageError as error:
-            versions = f"was trained by version {config.agent_version}, this is {cls.version}"
-            raise UsageError(f"{config.agent} {versions}: {error}") from error
+            trained = f"version {config.agent_version} of {config.agent}, now {cls.version}"
+            raise UsageError(f"it was trained by {trained}: {error}") from error
         learner = cls(game, config.seed, read, config.sides)
         if not playing:
             learner.prepare()

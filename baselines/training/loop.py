@@ -66,11 +66,8 @@ def learn(
     with closing(files), progress, _interrupts(progress) as interrupted:
         if progress.shown:
             print(f"settings: {config.preset or 'given'}", file=sys.stderr)
-            # What a checkpoint holds of a table is little at first.
-            has_models = type(learner).save_model is not Learner.save_model
-            size = 3 * size_of(learner.state_dict()) / 1e9  # and the last and the best model
-            if folder and has_models and size > 1:
-                print(f"{folder} will take about {size:.1f} GB", file=sys.stderr)
+            if folder and (size := _size(learner)) > 1e9:
+                print(f"{folder} will take about {size / 1e9:.1f} GB", file=sys.stderr)
         progress.update(done, "starting (compiling on first use)")
         while not ended:
             games, before, metrics, tested = learner.games, done, Metrics(), Metrics()
@@ -127,6 +124,12 @@ def _used(learner: Learner, seconds: float) -> float:
     """Return the fraction of a run's budget that is used up; 1 and more is all of it."""
     used = learner.used(seconds)
     return max((used[name] / n for name, n in learner.config.budget.items()), default=0.0)
+
+
+def _size(learner: Learner) -> int:
+    """Return the bytes of a checkpoint and two models; 0 without: tables are small at first."""
+    has_models = type(learner).save_model is not Learner.save_model
+    return 3 * size_of(learner.state_dict()) if has_models else 0
 
 
 def _test_is_due(before: int, learner: Learner, every: int | None) -> bool:

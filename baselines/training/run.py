@@ -211,8 +211,7 @@ def presets_for(name: str, env: str, game: Game) -> dict[str, tuple[str, dict[st
 def resumed(folder: Path, agent: str, ask: Callable[..., RunConfig]) -> Learner:
     """Return the learner of a run, whose folder is locked, at its last checkpoint.
 
-    What decides the run is as it began, but for the budget and when it is tested; `ask` returns
-    what now decides it, given what has `resumed`.
+    It goes on as it began, but for budget and tests; `ask` returns what decides it, given that.
     """
     run = Run.read(folder)
     begun, kind = run.config, learner_class(agent)
