@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from tile_envs.words import number, printable
@@ -30,20 +32,19 @@ class Progress:
         shown: Whether to show it; if not given, `enabled` says so.
 
     Attributes:
-        shown: Whether it is shown.
-        phase: What is being done, if the work has phases; whoever does it sets it.
+        seconds: Those spent in each phase, if the work has phases, and in compiling.
     """
 
     enabled: ClassVar[bool] = False
-    """Whether progress is shown by default: commands set it.  While one is shown, others inside it
-    are not."""
+    """Whether progress is shown by default: commands set it.  What is inside another is not."""
 
     def __init__(
         self, name: str, total: float | None = None, done: float = 0.0, shown: bool | None = None
     ) -> None:
         self._name, self._total, self._begin, self._done = printable(name), total, done, done
         self.shown = Progress.enabled if shown is None else shown
-        self._text = self.phase = ""
+        self.seconds = defaultdict[str, float](float)
+        self._text = self._phase = ""
         self._bar: Any = None
 
     def __enter__(self) -> Progress:
@@ -51,15 +52,14 @@ class Progress:
         self._began = clock()
         self._printed = self._began - LINE_SECONDS / 2
         if self.shown and sys.stderr.isatty():
-            from rich.console import Console  # late: only terminals need it
-            from rich.progress import BarColumn, TextColumn
-            from rich.progress import Progress as Bar
+            from rich import progress  # late: only terminals need it
+            from rich.console import Console
             from rich.table import Column
 
             cut = Column(no_wrap=True, overflow="ellipsis")  # where the terminal is narrow
-            self._bar = Bar(
-                BarColumn(20),
-                TextColumn("{task.fields[line]}", markup=False, table_column=cut),
+            self._bar = progress.Progress(
+                progress.BarColumn(20),
+                progress.TextColumn("{task.fields[line]}", markup=False, table_column=cut),
                 console=Console(file=sys.stderr),  # also where it is redirected later
                 redirect_stdout=sys.stdout.isatty(),
                 transient=True,
@@ -73,29 +73,32 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, done: float, text: str | None = None) -> None:
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Count the seconds of the body of `with` as those of a phase, which is shown."""
+        self._phase = name
+        began, worked = time.perf_counter(), clock()
+        try:
+            yield
+        finally:
+            self._phase = ""
+            seconds = clock() - worked
+            self.seconds[name] += seconds
+            self.seconds["compiling"] += time.perf_counter() - began - seconds
+
+    def update(self, done: float | None = None, text: str = "", at_once: bool = False) -> None:
         """Note how much is done by now, and what else to show: as before if not given."""
-        self._done = done
-        self._text = self._text if text is None else text
-        self._show()
-
-    def say(self, text: str) -> None:
-        """Show a text at once."""
-        self._text = text
-        self._show(at_once=True)
-
-    def _show(self, at_once: bool = False) -> None:
-        if not self.shown:
-            return
+        self._done = self._done if done is None else done
+        self._text = text or self._text
         if self._bar is not None:
             self._bar.update(0, completed=self._done)
-        elif at_once or clock() - self._printed >= LINE_SECONDS:
+        elif self.shown and (at_once or clock() - self._printed >= LINE_SECONDS):
             self._printed = clock()
             print(self, file=sys.stderr, flush=True)
 
     def __str__(self) -> str:
         """Return the line that is shown."""
-        words = [self.phase, self._text]
+        words = [self._phase, self._text]
         if self._total:
             words.insert(0, f"{min(self._done / self._total, 1):.0%}")
             share = (self._done - self._begin) / (self._total - self._begin or 1)

@@ -35,10 +35,9 @@ KEYS: dict[Use, int] = {
 
 
 def game_seeds(seed: int, games: int, use: Use = "evaluation") -> Words:
-    """Return the seeds, `(games,) uint64`, of a list of games.
+    """Return the seeds, `(games,) uint64`, of a list of games: words of a random stream.
 
-    The seed of game k is the k-th word of a random stream, so that lists with two seeds, or for two
-    uses, share no game.
+    Lists with two seeds, or for two uses, share no game.
     """
     position = start(_within(seed, 64)) + KEYS[use] & WORD_MASK
     return mix(ahead(np.array(position, np.uint64), games))
@@ -50,10 +49,7 @@ def seed_sequence(seed: int, use: Use, *iteration: int) -> np.random.SeedSequenc
 
 
 def training_generator(seed: int, *iteration: int) -> np.random.Generator:
-    """Return the generator of all that an iteration of learning draws, its games' seeds included.
-
-    An iteration is its number, and that of a part of it if there are several.
-    """
+    """Return the generator of all that an iteration draws, or, with two numbers, a part of it."""
     return np.random.default_rng([_within(seed, 32), *iteration])
 
 

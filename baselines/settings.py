@@ -25,7 +25,7 @@ MOST = (1 << 63) - 1
 CGROUP = Path("/sys/fs/cgroup")
 """Where Linux tells what a container may use."""
 QUOTAS = ("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")
-"""The files with its time on cores, and with the period of that; the latter of version 1."""
+"""Files with its time on cores, and the period of that, of versions 2 and 1."""
 SHARE = "BASELINES_MEMORY"
 """The environment variable that limits the bytes of one of several processes."""
 
@@ -54,9 +54,8 @@ def read_settings(kind: type[S], values: Mapping[str, Any]) -> S:
         ValueError: If there is no such field, or a value is of another type or out of its range.
     """
     names = get_type_hints(kind)
-    for name in values:
-        if name not in names:
-            raise UsageError(f"there is no setting {name!r}, only {', '.join(names) or 'none'}.")
+    for name in sorted(values.keys() - names.keys()):
+        raise UsageError(f"there is no setting {name!r}, only {', '.join(names) or 'none'}.")
     try:
         # As JSON, since pydantic's strict mode takes lists for tuples only there.
         text = json.dumps(plain(dict(values)), default=repr)
@@ -67,8 +66,7 @@ def read_settings(kind: type[S], values: Mapping[str, Any]) -> S:
 
 def check_settings(settings: Any) -> None:
     """Check settings that were made in Python or on the command line; see `read_settings`."""
-    values = {field.name: getattr(settings, field.name) for field in fields(settings)}  # no copies
-    read_settings(type(settings), values)
+    read_settings(type(settings), {f.name: getattr(settings, f.name) for f in fields(settings)})
 
 
 def _in_words(error: ValidationError) -> str:
@@ -84,12 +82,8 @@ def _in_words(error: ValidationError) -> str:
 
 def check_batch(games: int, name: str, bytes_per_game: int) -> None:
     """Check that games that are played side by side, or listed, fit into memory."""
-    check_memory(
-        games * bytes_per_game,
-        f"a batch of {games:,} games",
-        f"give {name} of at most {{}}",
-        bytes_per_game,
-    )
+    needed, advice = games * bytes_per_game, f"give {name} of at most {{}}"
+    check_memory(needed, f"a batch of {games:,} games", advice, bytes_per_game)
 
 
 def usable_cores() -> int:
@@ -124,7 +118,6 @@ def check_memory(needed: int, what: str, advice: str, unit: int = 1) -> None:
     available = free_memory()
     if needed > available:
         raise UsageError(
-            f"{what} takes {needed / 2**30:,.1f} GiB, "
-            f"and {available / 2**30:,.1f} GiB are free: "
+            f"{what} takes {needed / 2**30:,.1f} GiB, and {available / 2**30:,.1f} GiB are free: "
             f"{advice.format(f'{available // unit:,}')}."
         )

@@ -8,7 +8,6 @@ import pytest
 from baselines import evaluate
 from baselines.agents import RandomAgent, Task
 from baselines.progress import Progress, metrics_text
-from baselines.training.loop import Clock
 
 
 @pytest.fixture
@@ -21,14 +20,13 @@ def clock(monkeypatch):
 
 
 def test_in_a_file_it_is_a_line_now_and_then(clock, capsys):
-    with Progress("n", 10, done=2, shown=True) as progress:
-        progress.phase = "training"
+    with Progress("n", 10, done=2, shown=True) as progress, progress.phase("training"):
         for done in (3, 4, 5, 6):
             clock[0] += 6
             progress.update(done, f"mean {done}")
-        progress.say("stopping")
+        progress.update(text="stopping", at_once=True)
         progress.update(9.99)
-        progress.say("ending")
+        progress.update(text="ending", at_once=True)
     assert capsys.readouterr().err.splitlines() == [
         "n: 30%, about 0:42 left, training, mean 3",
         "n: 50%, about 0:30 left, training, mean 5",
@@ -46,12 +44,12 @@ def test_work_of_unknown_size_shows_what_is_done(clock, capsys):
 
 def test_the_seconds_of_phases_are_counted_apart(clock):
     with Progress("n") as progress:
-        spent = Clock(progress, seconds=5.0)
+        progress.seconds["training"] = 5.0
         for phase, seconds in (("training", 70), ("tests", 1), ("training", 2)):
-            with spent.timed(phase):
+            with progress.phase(phase):
                 clock[0] += seconds
-                assert progress.phase == phase
-    assert spent.seconds == {"training": 77, "tests": 1, "compiling": 0}
+                assert str(progress) == f"n: {phase}"
+    assert progress.seconds == {"training": 77, "tests": 1, "compiling": 0}
 
 
 def test_python_shows_none_unless_asked(capsys, monkeypatch):

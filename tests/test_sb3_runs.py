@@ -212,7 +212,7 @@ def test_the_best_model_is_that_with_the_better_worst_side(tmp_path, monkeypatch
         tested.append(learner.games)
         return dict(zip(names, tests[len(tested) - 1], strict=True))
 
-    monkeypatch.setattr(loop, "side_metrics", next_test)
+    monkeypatch.setattr("baselines.training.learner.side_metrics", next_test)
     monkeypatch.setattr(PPOLearner, "save_model", lambda m, path: path.write_text(f"{m.games}"))
     monkeypatch.setattr("baselines.commands.train.closing_text", lambda *_: "")
     typed("train", "ppo", "--env", "TicTacToe-v0", "--games", 1000, *FEW, "--out", tmp_path)

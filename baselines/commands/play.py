@@ -118,6 +118,6 @@ def _untrained(name: str, seed: int) -> Path:
     if not (folder / CONFIG).exists():
         config = config_for(name, ENV, preset=PUBLISHED, seed=seed)
         learner = learner_class(name).new(replace(config, games=0))
-        learner.run = replace(learner.noted, finished=True)
+        learner.run = replace(learner.run, finished=True)
         learner.save(folder)
     return folder

@@ -78,7 +78,7 @@ def train_agent(name: str, words: Sequence[str]) -> None:
         # What is unusable is told before anything begins.
         if is_resumed:
             with lock_folder(folder):
-                config = run.resumed_run(folder, name, ask)[1].config
+                config = run.resumed(folder, name, ask).config
         else:
             check_free(folder)
             config = ask()
@@ -117,7 +117,7 @@ def typed(name: str, words: Sequence[str]) -> dict[str, Any]:
         others = typed(name, [word for word in words if word not in HELP])
         named = {n: others[n] for n in ("env", "env_kwargs", "preset") if n in others}
         config = run.config_for(name, **named)
-        usual = {n: getattr(config, n, "both") for n in ("env", *run.USUAL)} | config.settings
+        usual = {n: getattr(config, n) for n in ("env", *run.USUAL)} | config.settings
         description = _description(name, learner)
     with parsing():
         given: dict[str, Any] = tyro.cli(

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from baselines.agents import Task
+from baselines.agents import BOTH, Task
 from baselines.settings import Count, NonNegative, Positive, Seed
 from tile_envs.games import IMPORTED, ids
 from tile_envs.sliding.spawn import START_OPTIONS
@@ -23,26 +23,7 @@ MAY_CHANGE = {"device"}
 
 @dataclass(frozen=True)
 class RunConfig:
-    """What decides a training run: the options of `train`, and the learner's settings.
-
-    Attributes:
-        agent: The learner's name, or its class as `module:Class`.
-        agent_version: The version of the learner.
-        env: The environment's id.
-        env_kwargs: Its options.
-        sides: The sides that are learned, in a game with sides.
-        settings: All settings of the learner, by name.
-        seed: The seed of games and exploration.
-        games: The budget in games, on each side; None is no limit, as in the next two.
-        moves: The budget in moves.
-        minutes: The budget in minutes of learning.
-        budgets: All budgets, one after the other, if it was resumed with another one.
-        test_every: Games between two tests; None is the learner's usual, as in the next.
-        test_games: Games of a test.
-        preset: The preset that its settings are from, in words.
-        contents: By the options that name files to learn from, hashes of what these hold.
-        modules: The modules with games and agents of the user's that it needs.
-    """
+    """What decides a training run: the options of `train`, and the learner's settings."""
 
     agent: str
     agent_version: int
@@ -54,11 +35,11 @@ class RunConfig:
     games: NonNegative | None = None
     moves: Count | None = None
     minutes: Positive | None = None
-    budgets: tuple[dict[str, int | float], ...] | None = None
+    budgets: tuple[dict[str, int | float], ...] | None = None  # if resumed with others, all of them
     test_every: Count | None = None
     test_games: NonNegative | None = None
     preset: str = ""
-    contents: dict[str, str] = field(default_factory=dict)
+    contents: dict[str, str] = field(default_factory=dict)  # hashes of files, by their options
     modules: tuple[str, ...] = field(default_factory=lambda: tuple(IMPORTED))
 
     @cached_property
@@ -69,13 +50,18 @@ class RunConfig:
         return replace(task, sides=self.sides or task.game.sides)
 
     @property
+    def side(self) -> str:
+        """The side that is learned, or "both", as the option of `train` says it."""
+        return self.sides[0] if len(self.sides) == 1 else BOTH
+
+    @property
     def label(self) -> str:
         """The agent's name, without the module of a user's class."""
         return self.agent.rpartition(":")[2]
 
     @property
     def budget(self) -> dict[str, int | float]:
-        """The budget by its names, without those that are no limit."""
+        """The limits by their names."""
         return {name: n for name in BUDGET if (n := getattr(self, name)) is not None}
 
     @property
@@ -93,7 +79,7 @@ class RunConfig:
 
     @property
     def recipe(self) -> str:
-        """What runs share that differ in seed and budget alone, however equal options are given."""
+        """What runs share that differ in seed and budget alone, however options are written."""
         entries = self.learned() | {"seed": None}
         if self.env in ids():  # else it needs a module that is not imported
             options = entries["env_kwargs"].items()
@@ -105,8 +91,7 @@ class RunConfig:
         """Return what decides what is learned, by name; files by what they hold."""
         entries = {name: getattr(self, name) for name in (*LEARNED, "settings")}
         for option in ("env_kwargs", "settings"):
-            held = {n: hashed for n, hashed in self.contents.items() if n in entries[option]}
-            entries[option] = entries[option] | held
+            entries[option] = {n: self.contents.get(n, v) for n, v in entries[option].items()}
         return entries
 
     def differences(self, other: "RunConfig") -> list[str]:
@@ -137,7 +122,5 @@ def _normal(value: Any) -> Any:
 def content_of(path: Path) -> str:
     """Return a hash of what a file holds, or the files of a folder; "" if there is none."""
     paths = sorted(path.glob("*.json")) if path.is_dir() else [path] if path.exists() else []
-    digest = hashlib.sha256()
-    for each in paths:
-        digest.update(hashlib.sha256(each.read_bytes()).digest())
-    return digest.hexdigest()[:16] if paths else ""
+    digests = b"".join(hashlib.sha256(each.read_bytes()).digest() for each in paths)
+    return hashlib.sha256(digests).hexdigest()[:16] if paths else ""

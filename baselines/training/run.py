@@ -13,8 +13,7 @@ from typing import Any, Literal
 import yaml
 
 from baselines.agents import BOTH, usual_env
-from baselines.arrays import size_of
-from baselines.settings import Count, NonNegative, Positive, Seed, read_settings
+from baselines.settings import Count, NonNegative, Positive, Seed, check_settings, read_settings
 from baselines.solver.boards import is_solved_quickly
 from baselines.training import run_folder as runs
 from baselines.training.config import BUDGET, RunConfig, content_of
@@ -101,34 +100,27 @@ def train(
         Interrupted: If it is interrupted; a run in a folder can be resumed.
     """
     name = f"{agent.__module__}:{agent.__qualname__}" if isinstance(agent, type) else agent
-    if out == "":
-        raise UsageError("out must be the name of a folder, got ''.")
     if checkpoint_every is not None:
         checkpoint_every = checked_number(checkpoint_every, "checkpoint_every")
     if take_over:
         print("take_over has no effect: a lock ends with its process.", file=sys.stderr)
-    folder, (env_id, env_kwargs) = Path(out) if out else None, named(env, env_kwargs)
+    folder, (env_id, env_kwargs) = None if out is None else Path(out), named(env, env_kwargs)
     given: dict[str, Any] = {"games": games, "moves": moves, "minutes": minutes, "seed": seed}
     given |= {"side": side, "preset": preset, "test_every": test_every, "test_games": test_games}
     ask = partial(config_for, name, env_id, env_kwargs, **given, **settings)
-    if resume:
-        if not folder:
-            raise UsageError("resume needs out, the folder of the run.")
-        with runs.lock_folder(folder):
-            learner, run = resumed_run(folder, name, ask)
-            if not run.finished:
-                run.write(folder)
-                learn(learner, folder, checkpoint_every, progress, callback)
-        return learner
-    config = ask()
-    learner = learner_class(name).new(config)
-    if folder:
-        runs.check_free(folder)
+    if not resume:
+        learner = learner_class(name).new(ask())
+    elif not folder:
+        raise UsageError("resume needs out, the folder of the run.")
     with runs.lock_folder(folder) if folder else nullcontext():
-        if folder and learner.run:
-            runs.check_free(folder)  # again: another process may have begun one
-            learner.run.write(folder)
-        learn(learner, folder, checkpoint_every, progress, callback)
+        if folder and resume:
+            learner = resumed(folder, name, ask)
+        elif folder:
+            runs.check_free(folder)
+        if not learner.run.finished:
+            if folder:
+                learner.run.write(folder)
+            learn(learner, folder, checkpoint_every, progress, callback)
     return learner
 
 
@@ -141,73 +133,60 @@ def config_for(
     resumed: RunConfig | None = None,
     **given: Any,
 ) -> RunConfig:
-    """Return what decides a run: the class's defaults < a preset < a resumed run < what is given.
+    """Return what decides a run: the class's defaults < a preset < a `resumed` run < what is given.
 
-    A preset that is given with a run wins over it, so that contradictions are seen.
-
-    Args:
-        agent: The agent's name.
-        env: The environment's id; None is that of the run, or the agent's usual one.
-        env_kwargs: The environment's options.
-        preset: The preset; None is "small" on boards that are solved quickly, else "default", if
-            there is one.
-        resumed: What has decided the run that is resumed.
-        **given: Options and settings of `train`.  An option that is None is not given; of budgets,
-            one that is given replaces all.
+    A preset that is given with a run wins over it, so that contradictions are seen.  Without one it
+    is "small" on boards that are solved quickly, else "default", if there is one.  Options of
+    `train` that are None are not given; of budgets, one that is given replaces all.
 
     Raises:
         ValueError: If there is no such agent, environment, preset or setting, or one is unusable.
     """
     learner = learner_class(agent)
+    given |= {"env_kwargs": env_kwargs}
     given = {n: plain(value) for n, value in given.items() if value is not None or n not in USUAL}
-    if env_kwargs is not None:
-        given["env_kwargs"] = dict(env_kwargs)
+    begun = {name: getattr(resumed, name) for name in USUAL} if resumed else USUAL
+    options = given.get("env_kwargs", begun["env_kwargs"])
+    for key in {"side", "opponent"} & options.keys():
+        raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
     if env is None:
         env = resumed.env if resumed else usual_env(agent)
     env_id = resolve_id(env)
-    options = given.get("env_kwargs", resumed.env_kwargs if resumed else {})
-    for key in {"side", "opponent"} & options.keys():
-        raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
     game = make(env_id, options).game
     presets = presets_for(agent, env_id, game)
     if preset is not None and preset not in presets:
-        expected = ", ".join(map(repr, presets)) or "none"
-        raise UsageError(
-            f"there is no preset {preset!r} for {agent} on {env_id}: there is {expected} for these."
-        )
+        expected = ", ".join(presets) or "none"
+        raise UsageError(f"{agent} has no preset {preset!r} on {env_id}: expected {expected}.")
     usual = "small" if "small" in presets and is_solved_quickly(game) else "default"
     kind, tuned = presets.get(preset or usual, (agent, {}))
-    merged = USUAL | tuned
-    if resumed:
-        begun = {name: getattr(resumed, name) for name in USUAL.keys() - {"side"}}
-        begun["side"] = resumed.sides[0] if len(resumed.sides) == 1 else BOTH
-        if preset is None:
-            merged = begun | resumed.settings
-        else:
-            merged |= {name: value for name, value in begun.items() if name not in tuned}
+    merged = begun | (resumed.settings if resumed and preset is None else tuned)
     if not given.keys().isdisjoint(BUDGET):
         merged |= dict.fromkeys(BUDGET)
     merged |= given
-    merged["env_kwargs"] = dict(merged["env_kwargs"])  # those of presets are shared
-    own = {name: merged.pop(name) for name in merged.keys() - USUAL.keys()}
-    settings = asdict(read_settings(learner.Settings, own))
-    opponent = settings.get("opponent", "")
-    if not game.sides and opponent not in ("", "random"):
-        raise UsageError(f"{game} has no opponent, got {opponent!r}: leave it out.")
-    contents = {}
-    for option, of in (("starts", merged["env_kwargs"]), ("replays", settings)):
+    settings = {name: value for name, value in merged.items() if name not in USUAL}
+    env_kwargs, contents = dict(merged["env_kwargs"]), {}  # those of presets are shared
+    for option, of in (("starts", env_kwargs), ("replays", settings)):
         if isinstance(of.get(option), str | Path) and of[option]:
             path = Path(of[option]).absolute()  # whatever folder the run is resumed from
             of[option], contents[option] = str(path), content_of(path)
-    side = merged.pop("side")
-    merged |= {"agent": agent, "agent_version": learner.version, "env": env_id}
-    merged |= {"sides": game.sides if side == BOTH else (side,), "settings": settings}
-    merged |= {"preset": f"preset {preset or usual} of {kind}" if tuned else f"defaults of {kind}"}
-    merged |= {"contents": contents}
-    read_settings(RunConfig, merged | {"env_kwargs": {}})  # in which there may be objects
-    if merged["games"] == 0:  # of a run that a person has taught
+    config = RunConfig(
+        agent=agent,
+        agent_version=learner.version,
+        env=env_id,
+        env_kwargs=env_kwargs,
+        sides=game.sides if merged["side"] == BOTH else (merged["side"],),
+        settings=settings,
+        preset=f"preset {preset or usual} of {kind}" if tuned else f"defaults of {kind}",
+        contents=contents,
+        **{name: merged[name] for name in ("seed", *BUDGET, "test_every", "test_games")},
+    )
+    check_settings(replace(config, env_kwargs={}))  # in which there may be objects
+    if config.games == 0:  # of a run that a person has taught
         raise UsageError("games must be greater than or equal to 1, got 0.")
-    return RunConfig(**merged)
+    read = read_settings(learner.Settings, settings)
+    if not game.sides and getattr(read, "opponent", "") not in ("", "random"):
+        raise UsageError(f"{game} has no opponent, got {read.opponent!r}: leave it out.")
+    return replace(config, settings=asdict(read))
 
 
 @cache
@@ -229,53 +208,43 @@ def presets_for(name: str, env: str, game: Game) -> dict[str, tuple[str, dict[st
     }
 
 
-def resumed_run(folder: Path, agent: str, ask: Callable[..., RunConfig]) -> tuple[Learner, Run]:
-    """Return the learner of a run at its last checkpoint, and the run with its new budget.
+def resumed(folder: Path, agent: str, ask: Callable[..., RunConfig]) -> Learner:
+    """Return the learner of a run, whose folder is locked, at its last checkpoint.
 
-    What decides it is as it began, but for the budget and when it is tested.
-
-    Args:
-        folder: The run's folder, which is locked.
-        agent: The agent's name.
-        ask: Returns what now decides the run, given what has `resumed`.
+    It goes on as it began, but for budget and tests; `ask` returns what decides it, given that.
     """
     run = Run.read(folder)
-    begun = run.config
+    begun, kind = run.config, learner_class(agent)
     if begun.agent != agent:
         raise UsageError(f"{folder} is a run of {begun.agent}, not of {agent}.")
     check_learns(folder, run)
-    kind = learner_class(agent)
-    differing = [f"agent_version was {begun.agent_version} and is now {kind.version}"]
-    if begun.agent_version == kind.version:  # else it may have other settings
-        learner = kind.new(ask(resumed=begun))
-        config = learner.config
-        differing = begun.differences(config)
-    if differing:
-        raise UsageError(f"{folder} can be resumed only as it began: {'; '.join(differing)}.")
+    if begun.agent_version != kind.version:  # which may have other settings
+        now = f"and is now {kind.version}: train again."
+        raise UsageError(f"{folder}: agent_version was {begun.agent_version} {now}")
+    learner = kind.new(ask(resumed=begun))
+    config = learner.config
+    if differing := "; ".join(begun.differences(config)):
+        raise UsageError(f"{folder} can be resumed only as it began: {differing}.")
     progress = runs.read_progress(folder)  # a damaged one is refused before anything is learned
     has_learned = (folder / runs.CHECKPOINT).exists()
     if has_learned:
-        learner.restore(runs.read_checkpoint(folder, size_of(learner.state_dict())))
+        learner.restore(runs.read_checkpoint(folder, like=learner.state_dict()))
     # A kill may have come after the checkpoint was written, and before the configuration.
     counted = (float(row["seconds"]) for row in progress if int(row["games"]) <= learner.games)
     seconds = max([run.seconds, *counted])
-    used_up = learner.games, learner.moves or 0, seconds / 60
-    for name, used in zip(BUDGET, used_up, strict=True):
+    for name, used in learner.used(seconds).items():
         before, now = getattr(begun, name), getattr(config, name)
         if (now or math.inf) < min(used, before or math.inf):
-            raise UsageError(
-                f"{folder} has learned for {number(used)} {name}: give more than --{name} {now}."
-            )
-    budgets, finished = begun.budgets, run.finished
-    if config.budget != begun.budget:
-        finished = False
-        if has_learned:
-            budgets = (*(budgets or (begun.budget,)), config.budget)
+            raise UsageError(f"{folder} has used {number(used)} {name}: give more than {now}.")
+    budgets, has_changed = begun.budgets, config.budget != begun.budget
+    if has_changed and has_learned:
+        budgets = (*(budgets or (begun.budget,)), config.budget)
     # Its files may have been moved, and so may its device.
     as_begun = {name: getattr(begun, name) for name in ("preset", "contents", "modules")}
     config = replace(config, budgets=budgets, **as_begun)
-    run = learner.run = replace(run, config=config, seconds=seconds, finished=finished)
-    return learner, run
+    finished = run.finished and not has_changed
+    learner.run = replace(run, config=config, seconds=seconds, finished=finished)
+    return learner
 
 
 def check_learns(folder: Path, run: Run) -> None:

@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from baselines.arrays import MASK, pack, read_arrays, size_of, unpack, write_arrays
+from baselines.arrays import Arrays, pack, read_arrays, size_of, write_arrays
 from baselines.evaluation.rows import Row, read_rows
 from baselines.settings import Weight, read_settings
 from baselines.training.config import BUDGET, RunConfig
@@ -54,22 +54,15 @@ def _versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Run:
-    """A run as its folder notes it.
-
-    Attributes:
-        config: What decides it.
-        versions: The versions of the libraries that it began with.
-        seconds: The seconds that it has learned, at the last checkpoint.
-        finished: Whether it has used up its budget.
-        exported: Of a copy for playing, the run's `games_played`, the `version` of this package
-            that made it, and the run's `model`, if not the checkpoint was copied.
-    """
+    """A run as its folder notes it."""
 
     config: RunConfig
-    versions: dict[str, str] = field(default_factory=_versions)
-    seconds: Weight = 0.0
+    versions: dict[str, str] = field(default_factory=_versions)  # that it began with
+    seconds: Weight = 0.0  # of learning, at the last checkpoint
     finished: bool = False
     exported: dict[str, int | str] | None = None
+    """Of a copy for playing, the run's `games_played`, the `version` of this package that made it,
+    and the run's `model`, if not the checkpoint was copied."""
 
     def write(self, folder: Path) -> None:
         """Write it to its folder, in place of what is there."""
@@ -87,27 +80,18 @@ class Run:
         """Return the run of a folder."""
         path = folder / CONFIG
         try:
-            entries: Any = printable(json.loads(path.read_text(encoding="utf-8")))
-        except OSError as error:
-            raise UsageError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from error
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"{path} is damaged: {error}.") from error
-        written = entries.pop("format", None) if isinstance(entries, dict) else None
-        if written != FORMAT:
-            raise UsageError(
-                f"{path} is of format {written!r}, and this version reads runs of format {FORMAT}: "
-                "train again."
-            )
-        noted = {f.name: entries.pop(f.name) for f in fields(cls)[1:] if f.name in entries}
-        try:
+            entries: Any = printable(dict(json.loads(path.read_text(encoding="utf-8"))))
+            if (written := entries.pop("format", None)) != FORMAT:
+                raise UsageError(f"format {written!r}, this version reads {FORMAT}: train again")
+            noted = {f.name: entries.pop(f.name) for f in fields(cls)[1:] if f.name in entries}
             read_settings(RunConfig, entries)  # what it does not know is named
             run = read_settings(cls, noted | {"config": entries})
-        except UsageError as error:
-            raise UsageError(f"{path} is not that of a run: {error}") from error
-        if ":" in run.config.env:  # my_module:Id would be imported, which only a person may ask for
-            raise UsageError(
-                f"{path}: unknown environment {run.config.env!r}: a file names no module."
-            )
+            if ":" in run.config.env:  # a module is imported only if a person asks for it
+                raise UsageError(f"unknown environment {run.config.env!r}: a file names no module")
+        except OSError as error:
+            raise UsageError(f"{folder} holds no run: {CONFIG}: {error.strerror}.") from error
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UsageError(f"{path} is damaged, or of another version: {error}") from error
         return run
 
 
@@ -122,13 +106,9 @@ def with_runs(folders: Sequence[Path]) -> list[Path]:
 
 
 def check_free(folder: Path) -> None:
-    """Raise a `ValueError` if a folder, which may be missing, holds a run or is a file."""
+    """Raise a `ValueError` if a folder, which may be missing, holds a run."""
     if (folder / CONFIG).exists():
-        raise UsageError(
-            f"{folder} holds a run already: give another --out; train --resume continues it."
-        )
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file: give another --out, for a folder.")
+        raise UsageError(f"{folder} holds a run already: give another --out, or --resume.")
 
 
 def write_checkpoint(folder: Path, state: Mapping[str, NDArray[Any]]) -> None:
@@ -136,21 +116,12 @@ def write_checkpoint(folder: Path, state: Mapping[str, NDArray[Any]]) -> None:
     write_arrays(folder / CHECKPOINT, pack(state), compressed=True)
 
 
-def read_checkpoint(
-    folder: Path, max_bytes: int = sys.maxsize, like: Mapping[str, NDArray[Any]] | None = None
-) -> dict[str, NDArray[Any]]:
-    """Return the state of a run's learner, of at most so many bytes; or the arrays like others."""
-    path, only = folder / CHECKPOINT, None
-    if like is not None:
-        max_bytes, only = size_of(like), {MASK, *like}
-    try:
-        packed = read_arrays(path, max_bytes, only)
-    except FileNotFoundError as error:
-        raise UsageError(f"{folder} has no {CHECKPOINT}: it was stopped too early.") from error
-    try:
-        return unpack(packed, max_bytes)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise UsageError(f"{path} is damaged: {str(error).rstrip('.')}.") from error
+def read_checkpoint(folder: Path, like: Mapping[str, NDArray[Any]] | None = None) -> Arrays:
+    """Return the state of a run's learner; or its arrays of the names and size of others."""
+    path, most = folder / CHECKPOINT, sys.maxsize if like is None else size_of(like)
+    if not path.exists():
+        raise UsageError(f"{folder} has no {CHECKPOINT}: it was stopped too early.")
+    return read_arrays(path, most, only=like)
 
 
 def read_progress(folder: Path) -> list[Row]:
@@ -160,29 +131,13 @@ def read_progress(folder: Path) -> list[Row]:
         return []
     rows = read_rows(path)
     try:
-        if not rows:
-            raise UsageError("it has no lines")
-        for line, row in enumerate(rows, 2):
-            _check_progress(row, line)
-    except ValueError as error:
-        raise UsageError(
-            f"{path} is damaged: {error}. Restore it, or delete it to go on without its history."
-        ) from None
+        numbers = [float(cell or "nan") for row in rows for cell in row.values()]
+        usable = [int(row["games"]) >= 0 <= float(row["seconds"]) < math.inf for row in rows]
+    except (KeyError, ValueError):
+        numbers = []
+    if not numbers or not all(usable):
+        raise UsageError(f"{path} is damaged: restore it, or delete it to go on without history.")
     return rows
-
-
-def _check_progress(row: Row, line: int) -> None:
-    """Check a line of progress: numbers, and nothing where a metric has no value."""
-    if not row.keys() >= {"games", "seconds"}:
-        raise UsageError("its columns must be games, seconds and metrics")
-    for column, cell in row.items():
-        is_counted = column in ("games", "seconds")
-        try:
-            usable = math.isfinite(float(cell)) or not is_counted
-        except ValueError:
-            usable = not (cell or is_counted)
-        if not usable or (column == "games" and not cell.isdecimal()):
-            raise UsageError(f"line {line} has {cell!r} for {column}")
 
 
 @contextmanager
@@ -191,6 +146,8 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
     If the block fails, a new folder in which there is nothing is removed.
     """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file: give another --out, for a folder.")
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
