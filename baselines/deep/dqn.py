@@ -5,16 +5,13 @@ The text to learn from is `benchmarks/libraries/cleanrl_dqn.py`: the algorithm i
 A network learns Q(s, a), the discounted return to expect from action a on board s.  Games are
 played side by side, ε-greedily; their transitions (s, a, r, s') go into a replay buffer.  After
 each step of all games, gradient steps on minibatches of the buffer move Q(s, a) towards a target
-with the value of s' by a target network.  `BoardQNetwork` computes Q(s, a) from the reward and the
-value of the afterstate.  What this one adds to that file:
+with the value of s' by a target network.  What this one adds to that file:
 
-1.  Two networks: `patterns`, looked-up lines and squares of four cells (17 on 4×4) and hidden
-    layers, or `cnn`, convolutions and hidden layers.
-2.  Double Q-learning, n-step returns and Adagrad (`MaskedDQN.train`).
-3.  A weight for losses in tic-tac-toe.
-4.  Games that a strong agent or a person has played can be learned from first (Hester et al., "Deep
+1.  Networks of afterstates (`BoardQNetwork`).
+2.  Double Q-learning, n-step returns, Adagrad, and a weight for losses (`MaskedDQN.train`).
+3.  Games that a strong agent or a person has played can be learned from first (Hester et al., "Deep
     Q-learning from Demonstrations", 2018, without its additional losses).
-5.  Models in Stable-Baselines3's format, and checkpoints to resume from.
+4.  Models in Stable-Baselines3's format, and checkpoints to resume from.
 """
 
 import math
@@ -25,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from baselines.agents import Observations, ValueAgent, distinct
+from baselines.agents import Observations, ValueAgent
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
@@ -42,7 +39,6 @@ class DQNSettings(SB3Settings):
     """The settings of a masked DQN.
 
     Attributes:
-        n_envs: Games played side by side.
         rollout_steps: Steps of each game in an iteration.
         gradient_steps: Gradient steps after each step of all games.
         batch_size: Transitions of a gradient step.
@@ -105,7 +101,7 @@ class DQNLearner(ValueAgent, SB3Learner):
             model.train(settings.replay_steps, settings.batch_size)
             model.q_net_target.load_state_dict(model.q_net.state_dict())
         for _ in range(settings.rollout_steps):
-            self._play(model.train_freq, model.replay_buffer, learning_starts=model.learning_starts)
+            self._play(model.train_freq, model.replay_buffer, None, model.learning_starts)
             if model.num_timesteps > model.learning_starts:
                 model.train(settings.gradient_steps, settings.batch_size)
 
@@ -123,26 +119,22 @@ class DQNLearner(ValueAgent, SB3Learner):
         unfinished = (np.diff(played["episodes"], append=-1) != 0) & ~over
         parts = played | {"dones": over, "timeouts": unfinished}
         for name in STORED:
-            columns = getattr(buffer, name)[:length]
-            shape = buffer.n_envs, length, *columns.shape[2:]
-            columns[...] = parts[name][: n - rest].reshape(shape).swapaxes(0, 1)
+            columns = getattr(buffer, name)[:length].swapaxes(0, 1)
+            columns[...] = parts[name][: n - rest].reshape(columns.shape)
         buffer.timeouts[length - 1] = 1 - buffer.dones[length - 1]
         buffer.pos = length
 
     def action_values(self, observations: Observations) -> Floats:
         """Return the value of each action, `(n, actions)`; minus infinity for illegal ones."""
-        after, rewards, masks = self._game.afterstates(observations)
-        if after.shape[2:] != (shape := self._game.shape):
-            raise UsageError(f"boards must have shape {shape}, got {after.shape[2:]}.")
-        legal, network = masks > 0, self.model.q_net
-        reached, gains = after[legal], torch.from_numpy(rewards[legal].astype(np.float32))
-        different, which = distinct(reached)
-        following = self._values(network.q_net, different)[which]
-        found = network.add_rewards(following, torch.from_numpy(reached), gains).numpy()
-        values = np.full(legal.shape, -np.inf)
-        values[legal] = found.astype(np.float64) / self._settings.reward_scale
-        return values
+        network, shape = self.model.q_net, self._game.shape
+        after, rewards, legal = network.afterstates_of(torch.tensor(observations))
+        if after.shape[2:] != shape:
+            raise UsageError(f"boards must have shape {shape}, got {(*after.shape[2:],)}.")
+        following = self._values(network.q_net, after[legal].numpy())
+        values = torch.full(legal.shape, -torch.inf, dtype=torch.float64)
+        values[legal] = network.values_of(after[legal], rewards[legal], following).double()
+        return values.numpy() / self._settings.reward_scale
 
     def _attributes(self) -> dict[str, tuple[Any, str]]:
-        buffer, own = self.model.replay_buffer, super()._attributes()
-        return own | {f"buffer {name}": (buffer, name) for name in (*STORED, "pos", "full")}
+        buffer = {f"buffer {n}": (self.model.replay_buffer, n) for n in (*STORED, "pos", "full")}
+        return super()._attributes() | buffer

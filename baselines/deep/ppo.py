@@ -24,7 +24,7 @@ import numpy as np
 from sb3_contrib import MaskablePPO
 from torch import nn
 
-from baselines.agents import Actions, BoardAgent, Observations, distinct, one_or_many
+from baselines.agents import Actions, BoardAgent, Observations, one_or_many
 from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import begin_moments, torch_threads
@@ -105,12 +105,10 @@ class PPOLearner(BoardAgent, SB3Learner):
         after, rewards, masks = self._game.afterstates(boards)
         legal = masks > 0
         parents, states, probabilities = self._game.replies(after[legal])
-        different, which = distinct(states)
-        goes_on = self._game.legal_actions(different).any(axis=1)
-        found = np.zeros(len(different))
-        seen = self._values(self.model.policy.predict_values, different[goes_on]).numpy()
+        goes_on, found = self._game.legal_actions(states).any(axis=1), np.zeros(len(states))
+        seen = self._values(self.model.policy.predict_values, states[goes_on]).numpy()
         found[goes_on] = seen / self._settings.reward_scale
-        following = np.bincount(parents, probabilities * found[which], legal.sum())
+        following = np.bincount(parents, probabilities * found, legal.sum())
         values = np.full(legal.shape, -np.inf)
         values[legal] = rewards[legal] + self._settings.gamma * following
         return values
