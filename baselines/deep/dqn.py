@@ -24,6 +24,7 @@ import torch
 
 from baselines.agents import Observations, ValueAgent
 from baselines.deep.masked_dqn import MaskedDQN
+from baselines.deep.q_network import OPTIONS
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
 from baselines.training.recording import read_transitions
@@ -84,15 +85,13 @@ class DQNLearner(ValueAgent, SB3Learner):
     logged = ("loss", "value", "exploration")
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
 
-    def _new_model(self, shared: dict[str, Any]) -> MaskedDQN:
+    def _new_model(self, arguments: dict[str, Any]) -> MaskedDQN:
         n, each = self._settings.buffer_size, 2 * math.prod(self._game.shape) + 8 + 3 * 4
         # A transition has two boards of bytes.
         check_memory(n * each, f"a buffer of {n:,}", "give a buffer_size of at most {}", each)
-        network = self._given("network", "width", "hidden", "reward_scale")
-        eps = ("exploration_initial_eps", "exploration_final_eps", "exploration_fraction")
-        learning = ("batch_size", "buffer_size", "learning_starts", "gradient_steps", "n_steps")
-        given = self._given(*eps, *learning, "target_update_interval", "loss_weight") | shared
-        return MaskedDQN("BoardPolicy", self.envs, train_freq=1, policy_kwargs=network, **given)
+        network = {name: getattr(self._settings, name) for name in OPTIONS}
+        arguments |= {"train_freq": 1, "policy_kwargs": network}
+        return MaskedDQN("BoardPolicy", self.envs, **arguments)
 
     def _play_and_learn(self) -> None:
         model, settings = self.model, self._settings

@@ -62,18 +62,14 @@ class PPOLearner(BoardAgent, SB3Learner):
     Settings = PPOSettings
     version = 5
 
-    def _new_model(self, shared: dict[str, Any]) -> MaskablePPO:
+    def _new_model(self, arguments: dict[str, Any]) -> MaskablePPO:
         settings = self._settings
         self.envs.reward_scale = settings.reward_scale
-        network = {
-            "features_extractor_class": FEATURES[settings.network],
-            "features_extractor_kwargs": {"width": settings.width},
-            "net_arch": list(settings.hidden),
-            "activation_fn": nn.ReLU,
-            "optimizer_kwargs": {"eps": 1e-5, "fused": True},
-        }
-        given = self._given("n_steps", "batch_size", "n_epochs", "ent_coef", "gae_lambda")
-        model = MaskablePPO("MlpPolicy", self.envs, policy_kwargs=network, **shared, **given)
+        network: dict[str, Any] = {"features_extractor_class": FEATURES[settings.network]}
+        network |= {"features_extractor_kwargs": {"width": settings.width}}
+        network |= {"net_arch": list(settings.hidden), "activation_fn": nn.ReLU}
+        network |= {"optimizer_kwargs": {"eps": 1e-5, "fused": True}}
+        model = MaskablePPO("MlpPolicy", self.envs, policy_kwargs=network, **arguments)
         begin_moments(model.policy.optimizer, "exp_avg", "exp_avg_sq")
         return model
 

@@ -29,6 +29,9 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Boards, Game
 from tile_envs.plug.sb3 import SB3VecEnv
 
+OURS = {"opponent", "network", "width", "hidden", "n_envs", "final_learning_rate", "reward_scale"}
+OURS |= {"threads", "rollout_steps", "replays", "replay_steps"}
+"""Settings that are no arguments of the model; all others are."""
 PART = 2048
 """Boards that a network is given at once: their vectors fit into a processor's cache."""
 
@@ -87,18 +90,15 @@ class SB3Learner(Learner):
         (envs,) = training_envs(game, sides, settings.opponent, settings.n_envs, "SameStep")
         self.envs = SB3VecEnv(envs)
         rates = LinearSchedule(settings.learning_rate, settings.final_learning_rate, 1.0)
-        shared = self._given("gamma", "device") | {"learning_rate": rates}
+        given = {name: value for name, value in vars(settings).items() if name not in OURS}
         with torch_threads(1), seed_generators(seed, "weights"):
-            self.model = self._new_model(shared)
+            self.model = self._new_model(given | {"learning_rate": rates})
             self.envs.seed(training_stream(seed))
             self.model.set_logger(Logger(None, []))  # SB3's own makes a temporary folder
             _, self._callback = self.model._setup_learn(0, None)
 
-    def _new_model(self, shared: dict[str, Any]) -> Any:
-        """Return an untrained model, made with the arguments that all models share."""
-
-    def _given(self, *names: str) -> dict[str, Any]:
-        return {name: getattr(self._settings, name) for name in names}
+    def _new_model(self, arguments: dict[str, Any]) -> Any:
+        """Return an untrained model, made with these arguments."""
 
     def _play_and_learn(self) -> None:
         """Play and learn for one iteration."""

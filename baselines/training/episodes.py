@@ -83,8 +83,9 @@ def training_envs(
     With the opponent "self" there is one, in which both sides are played.
     """
     check_batch(n_envs, "n_envs", 1000)  # bytes of a game at least, with a few observations
-    both = [{"side": "both"}] if sides and opponent == "self" else []
-    options = both or [{"side": side, "opponent": opponent} for side in sides]
+    options = [{"side": side, "opponent": opponent} for side in sides]
+    if sides and opponent == "self":
+        options = [{"side": "both"}]
     games = [replace(game, **changes) for changes in options] or [game]
     return [vector_env(g, n_envs, autoreset_mode=autoreset_mode, engine=AUTO) for g in games]
 
@@ -171,14 +172,12 @@ class EpisodicLearner(ValueAgent, Learner):
 
     def state_dict(self) -> State:
         """Return copies of the arrays that are `saved`, and what is counted."""
-        arrays = {name: array.copy() for name, array in self._arrays().items()}
-        counts = {name: np.array(getattr(self, name)) for name in COUNTERS}
-        return arrays | counts | {"recent returns": self.recent}
+        state = self._arrays() | {name: getattr(self, name) for name in COUNTERS}
+        return {n: np.array(a) for n, a in (state | {"recent returns": self.recent}).items()}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
         for name, array in self._arrays().items():
             array[...] = state[name]
-        for name in COUNTERS:
-            setattr(self, name, int(state[name]))
+        self.iterations, self.games, self.moves = (int(state[name]) for name in COUNTERS)
         self.recent = state["recent returns"].copy()

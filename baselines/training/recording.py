@@ -27,7 +27,7 @@ from tile_envs.errors import UsageError, extra
 from tile_envs.files import checked_file
 from tile_envs.game import Game
 from tile_envs.games import make
-from tile_envs.replay import Playthrough, begin, read, replay_of, write
+from tile_envs.replay import Playthrough, Replay, begin, read, replay_of, write
 from tile_envs.words import counted
 
 VERSION = 2
@@ -52,9 +52,8 @@ def record(
     format: Format = "replay",
     command: str = "",
 ) -> None:
-    """Let an agent play, and write its games.
+    """Let an agent play, and write its games, none of which is one of an evaluation.
 
-    No game is one of an evaluation, so that what learns from them can be evaluated with any seed.
     They go to a folder of replays, a file of `transitions` or a dataset of Minari, which tell the
     agent's name; the latter two tell the command as well.
     """
@@ -64,7 +63,9 @@ def record(
     if format == "replay":
         check_free(out)
         with lock_folder(out):
-            _check_others(out, task)
+            if held := [_read(path, task.game) for path in out.glob("*.json")]:
+                there = counted(len(held), "game")
+                print(f"{out} holds {there} already; the same seed's are replaced")
             for number, game in enumerate(played):
                 replay = replay_of(Playthrough(env, game["seed"]), name)
                 replay = replace(replay, actions=tuple(game["actions"].tolist()))
@@ -79,16 +80,6 @@ def record(
         _write_minari(out.as_posix(), played, env, name, command)
         after = f"minari.load_dataset({out.as_posix()!r}) reads them"
     print(f"wrote {counted(games, 'game')} to {out}; {after}")
-
-
-def _check_others(folder: Path, task: Task) -> None:
-    """Say that a folder holds games already, which must be of the same task."""
-    if paths := sorted(folder.glob("*.json")):
-        for there in map(read, paths):
-            made = make(there.env, there.options).game
-            if (there.env, str(made)) != (task.env, str(task.game)):
-                raise UsageError(f"{folder} holds games of {made}, {there.env}: give another one.")
-        print(f"{folder} holds {counted(len(paths), 'game')} already; the same seed's are replaced")
 
 
 def _write_minari(
@@ -146,33 +137,31 @@ def read_transitions(folder: Path, game: Game) -> Columns:
 
     They must be of the game, but for its opponent or spawn distribution.
     """
-    games = [_read(path, game) for path in sorted(folder.glob("*.json"))]
+    games = [_legal_part(_read(path, game)) for path in sorted(folder.glob("*.json"))]
     if not any(len(each["actions"]) for each in games):
         raise UsageError(f"{folder} holds no replays (*.json) with legal actions.")
     return transitions(games)
 
 
-def _read(path: Path, game: Game) -> Trajectory:
-    """Return the game of a replay, without illegal actions, which change nothing."""
+def _read(path: Path, game: Game) -> Replay:
     replay = read(path)
-    played = begin(replay)
-    there = played.env.game
+    there = make(replay.env, replay.options).game
     if (there.name, there.shape) != (game.name, game.shape):
         raise UsageError(f"{path} is a game of {there}, expected one of {game}.")
+    return replay
+
+
+def _legal_part(replay: Replay) -> Trajectory:
+    """Return a game without illegal actions, which change nothing."""
+    played = begin(replay)
     for action in replay.actions:
         if played.position.info["action_mask"][action]:
             played.play(action)
-    columns = zip(*played.positions, strict=True)
-    _, observations, infos, totals, terminations, truncations = columns
-    return {
-        "seed": replay.seed,
-        "observations": np.array(observations),
-        "infos": {"action_mask": np.array([info["action_mask"] for info in infos])},
-        "actions": np.array(played.actions, np.int64),
-        "rewards": np.diff(totals),
-        "terminations": np.array(terminations[1:], np.bool_),
-        "truncations": np.array(truncations[1:], np.bool_),
-    }
+    _, observations, infos, totals, *ends = zip(*played.positions, strict=True)
+    masks = np.array([info["action_mask"] for info in infos])
+    steps = np.array(played.actions, np.int64), np.diff(totals), *np.array(ends)[:, 1:]
+    states = {"observations": np.array(observations), "infos": {"action_mask": masks}}
+    return {"seed": replay.seed} | states | dict(zip(TAKEN, steps, strict=True))
 
 
 def transitions(games: Iterable[Trajectory]) -> Columns:
@@ -188,7 +177,6 @@ def transitions(games: Iterable[Trajectory]) -> Columns:
         boards, masks = game["observations"], game["infos"]["action_mask"]
         part = {"observations": boards[:-1], "next_observations": boards[1:]}
         part |= {"action_masks": masks[:-1], "next_action_masks": masks[1:]}
-        part |= {name: game[name] for name in TAKEN}
-        part |= {"episodes": np.full(len(boards) - 1, number)}
+        part |= {name: game[name] for name in TAKEN} | {"episodes": np.full(len(masks) - 1, number)}
         parts.append(part | {"seeds": np.array([game["seed"]], np.uint64)})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
