@@ -1,16 +1,15 @@
 """Stable-Baselines3's DQN with action masks: illegal actions are neither taken nor bootstrapped.
 
-The Q-network finds the legal actions of a board by itself and gives all others a value far below
-any (`q_network`): this masks greedy play and the choice of the next action in the target.
-Exploration is drawn for each game separately, among its legal actions.  `MaskedDQN.train` lists
-what else differs.
+The Q-network gives illegal actions a value far below any (`q_network`), which masks greedy play and
+the choice of the next action in the target.  Exploration is drawn for each game separately, among
+its legal actions.  `MaskedDQN.train` lists what else differs.
 
     envs = make_sb3("Tiles2048-v0", 64)  # of tile_envs.plug.sb3
     model = MaskedDQN("BoardPolicy", envs, policy_kwargs={"reward_scale": 1 / 1024})
     model.learn(100_000).save("model.zip")  # MaskedDQN.load("model.zip")
 
 As with every model of Stable-Baselines3, `load` runs code that the file holds: load only files that
-you trust.  (`baselines.load` reads the models in the folder of a run without that.)
+you trust (`baselines.load` reads the models in the folder of a run without that).
 """
 
 from __future__ import annotations
@@ -84,12 +83,11 @@ class MaskedDQN(DQN):
         explored.reshape(-1)[explores] = drawn
         return explored, state
 
-    def _sample_action(self, learning_starts: int, *_: Any, **__: Any) -> tuple[Actions, Actions]:
+    def _sample_action(self, learning_starts: int, *args: Any) -> tuple[Actions, Actions]:
         if self.num_timesteps < learning_starts:
             self.exploration_rate = 1.0  # for this step: SB3 sets it after each
-        actions, _ = self.predict(self._last_obs)
         self.logger.record("train/exploration", self.exploration_rate)
-        return actions, actions
+        return super()._sample_action(0, *args)
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Take gradient steps on minibatches of the replay buffer.
@@ -148,10 +146,7 @@ class MaskedDQN(DQN):
 
 
 def game_of(envs: VecEnv) -> Game:
-    """Return the game that environments play, as far as moves depend on it: rules and board.
-
-    Without spawn distribution and opponent, a model can be trained on against others.
-    """
+    """Return the game of environments without spawn distribution and opponent, which may change."""
     env = envs.get_attr("unwrapped")[0]
     game = getattr(env, "game", None)
     if not isinstance(game, SlidingGame | TicTacToe):

@@ -1,8 +1,6 @@
 """The Q-network of `MaskedDQN`, and the policy of Stable-Baselines3 that holds it.
 
 boards ── rules ──> afterstates ── network ──> values of afterstates ──> Q-values
-
-The network is a `PatternNetwork`, or `BoardConvolutions` and hidden layers.
 """
 
 import math
@@ -40,7 +38,8 @@ class BoardQNetwork(QNetwork):
 
     Q(s, a) = r(s, a) + γ V(s'), s' being the afterstate of s and a: the network learns only what
     the rules do not say, and shares it among all positions that lead to the same afterstate.  The
-    value of an afterstate that ends the game is 0.  The game is JSON text (see `game_of`).
+    value of an afterstate that ends the game is 0.  The network is a `PatternNetwork`, or
+    `BoardConvolutions` and hidden layers; the game is JSON text (see `game_of`).
     """
 
     def __init__(

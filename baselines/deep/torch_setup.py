@@ -18,7 +18,7 @@ SMALLEST = 5e-324
 
 @contextmanager
 def torch_threads(threads: int, learning: bool = False) -> Iterator[None]:
-    """Compute with a number of torch's threads inside a `with` block; afterwards it is as before.
+    """Compute with a number of torch's threads inside a `with` block.
 
     Learning flushes denormal numbers to zero: the optimizer's moments of weights that no longer
     change decay through them, and their square roots take a processor thirty times as long.  The
