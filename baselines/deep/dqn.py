@@ -90,8 +90,7 @@ class DQNLearner(ValueAgent, SB3Learner):
         # A transition has two boards of bytes.
         check_memory(n * each, f"a buffer of {n:,}", "give a buffer_size of at most {}", each)
         network = {name: getattr(self._settings, name) for name in OPTIONS}
-        arguments |= {"train_freq": 1, "policy_kwargs": network}
-        return MaskedDQN("BoardPolicy", self.envs, **arguments)
+        return MaskedDQN("BoardPolicy", self.envs, train_freq=1, policy_kwargs=network, **arguments)
 
     def _play_and_learn(self) -> None:
         model, settings = self.model, self._settings
@@ -111,7 +110,7 @@ class DQNLearner(ValueAgent, SB3Learner):
             return
         played = read_transitions(Path(folder), self._game)
         n, over = len(played["actions"]), played["terminations"]
-        (length, rest), size = divmod(n, buffer.n_envs), self._settings.buffer_size
+        length, size = n // buffer.n_envs, self._settings.buffer_size
         if not 0 < length < buffer.buffer_size:
             raise UsageError(f"{folder}: {n:,} transitions, not n_envs to {size:,} (buffer_size).")
         # An n-step return ends where another game follows: at games left unfinished, and here.
@@ -119,20 +118,22 @@ class DQNLearner(ValueAgent, SB3Learner):
         parts = played | {"dones": over, "timeouts": unfinished}
         for name in STORED:
             columns = getattr(buffer, name)[:length].swapaxes(0, 1)
-            columns[...] = parts[name][: n - rest].reshape(columns.shape)
+            columns[...] = parts[name][: buffer.n_envs * length].reshape(columns.shape)
         buffer.timeouts[length - 1] = 1 - buffer.dones[length - 1]
         buffer.pos = length
 
     def action_values(self, observations: Observations) -> Floats:
         """Return the value of each action, `(n, actions)`; minus infinity for illegal ones."""
-        network, shape = self.model.q_net, self._game.shape
-        after, rewards, legal = network.afterstates_of(torch.tensor(observations))
-        if after.shape[2:] != shape:
-            raise UsageError(f"boards must have shape {shape}, got {(*after.shape[2:],)}.")
-        following = self._values(network.q_net, after[legal].numpy())
-        values = torch.full(legal.shape, -torch.inf, dtype=torch.float64)
-        values[legal] = network.values_of(after[legal], rewards[legal], following).double()
-        return values.numpy() / self._settings.reward_scale
+        after, rewards, masks = self._game.afterstates(observations)
+        if after.shape[2:] != (shape := self._game.shape):
+            raise UsageError(f"boards must have shape {shape}, got {after.shape[2:]}.")
+        legal, network = masks > 0, self.model.q_net
+        reached, gains = after[legal], torch.from_numpy(rewards[legal].astype(np.float32))
+        following = self._values(network.q_net, reached)
+        found = network.values_of(torch.from_numpy(reached), gains, following).numpy()
+        values = np.full(legal.shape, -np.inf)
+        values[legal] = found.astype(np.float64) / self._settings.reward_scale
+        return values
 
     def _attributes(self) -> dict[str, tuple[Any, str]]:
         buffer = {f"buffer {n}": (self.model.replay_buffer, n) for n in (*STORED, "pos", "full")}

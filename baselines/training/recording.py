@@ -54,8 +54,7 @@ def record(
 ) -> None:
     """Let an agent play, and write its games, none of which is one of an evaluation.
 
-    They go to a folder of replays, a file of `transitions` or a dataset of Minari, which tell the
-    agent's name; the latter two tell the command as well.
+    They go to a folder of replays, a file of `transitions` or a dataset of Minari.
     """
     check_batch(games, "episodes", 40)  # bytes of a game's seed, also as an integer of Python
     env: Any = make(task.env, task.env_kwargs)
