@@ -76,7 +76,7 @@ class BoardQNetwork(QNetwork):
         arrays = after, rewards.astype(np.float32), masks > 0
         return tuple(torch.as_tensor(array, device=observations.device) for array in arrays)
 
-    def values_of(self, after: Tensor, rewards: Tensor, following: Any = None) -> Tensor:
+    def values_of(self, after: Tensor, rewards: Tensor, following: Tensor | None = None) -> Tensor:
         """Return r + γ V(s') `(n,)` of afterstates `(n, R, C)`; V(s') `(n,)` may be known."""
         following = self.q_net(after)[:, 0] if following is None else following
         if isinstance(self.game, TicTacToe):  # no move ends a sliding game: a new tile follows
