@@ -5,16 +5,13 @@ The text to learn from is `benchmarks/libraries/cleanrl_dqn.py`: the algorithm i
 A network learns Q(s, a), the discounted return to expect from action a on board s.  Games are
 played side by side, ε-greedily; their transitions (s, a, r, s') go into a replay buffer.  After
 each step of all games, gradient steps on minibatches of the buffer move Q(s, a) towards a target
-with the value of s' by a target network.  `BoardQNetwork` computes Q(s, a) from the reward and the
-value of the afterstate.  What this one adds to that file:
+with the value of s' by a target network.  What this one adds to that file:
 
-1.  Two networks: `patterns`, looked-up lines and squares of four cells (17 on 4×4) and hidden
-    layers, or `cnn`, convolutions and hidden layers.
-2.  Double Q-learning, n-step returns and Adagrad (`MaskedDQN.train`).
-3.  A weight for losses in tic-tac-toe.
-4.  Games that a strong agent or a person has played can be learned from first (Hester et al., "Deep
+1.  Networks of afterstates (`BoardQNetwork`).
+2.  Double Q-learning, n-step returns, Adagrad, and a weight for losses (`MaskedDQN.train`).
+3.  Games that a strong agent or a person has played can be learned from first (Hester et al., "Deep
     Q-learning from Demonstrations", 2018, without its additional losses).
-5.  Models in Stable-Baselines3's format, and checkpoints to resume from.
+4.  Models in Stable-Baselines3's format, and checkpoints to resume from.
 """
 
 import math
@@ -25,8 +22,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from baselines.agents import Observations, ValueAgent, distinct
+from baselines.agents import Observations, ValueAgent
 from baselines.deep.masked_dqn import MaskedDQN
+from baselines.deep.q_network import OPTIONS
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
 from baselines.training.recording import read_transitions
@@ -42,7 +40,6 @@ class DQNSettings(SB3Settings):
     """The settings of a masked DQN.
 
     Attributes:
-        n_envs: Games played side by side.
         rollout_steps: Steps of each game in an iteration.
         gradient_steps: Gradient steps after each step of all games.
         batch_size: Transitions of a gradient step.
@@ -88,15 +85,12 @@ class DQNLearner(ValueAgent, SB3Learner):
     logged = ("loss", "value", "exploration")
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
 
-    def _new_model(self, shared: dict[str, Any]) -> MaskedDQN:
+    def _new_model(self, arguments: dict[str, Any]) -> MaskedDQN:
         n, each = self._settings.buffer_size, 2 * math.prod(self._game.shape) + 8 + 3 * 4
         # A transition has two boards of bytes.
         check_memory(n * each, f"a buffer of {n:,}", "give a buffer_size of at most {}", each)
-        network = self._given("network", "width", "hidden", "reward_scale")
-        eps = ("exploration_initial_eps", "exploration_final_eps", "exploration_fraction")
-        learning = ("batch_size", "buffer_size", "learning_starts", "gradient_steps", "n_steps")
-        given = self._given(*eps, *learning, "target_update_interval", "loss_weight") | shared
-        return MaskedDQN("BoardPolicy", self.envs, train_freq=1, policy_kwargs=network, **given)
+        network = {name: getattr(self._settings, name) for name in OPTIONS}
+        return MaskedDQN("BoardPolicy", self.envs, train_freq=1, policy_kwargs=network, **arguments)
 
     def _play_and_learn(self) -> None:
         model, settings = self.model, self._settings
@@ -105,7 +99,7 @@ class DQNLearner(ValueAgent, SB3Learner):
             model.train(settings.replay_steps, settings.batch_size)
             model.q_net_target.load_state_dict(model.q_net.state_dict())
         for _ in range(settings.rollout_steps):
-            self._play(model.train_freq, model.replay_buffer, learning_starts=model.learning_starts)
+            self._play(model.train_freq, model.replay_buffer, None, model.learning_starts)
             if model.num_timesteps > model.learning_starts:
                 model.train(settings.gradient_steps, settings.batch_size)
 
@@ -116,16 +110,15 @@ class DQNLearner(ValueAgent, SB3Learner):
             return
         played = read_transitions(Path(folder), self._game)
         n, over = len(played["actions"]), played["terminations"]
-        (length, rest), size = divmod(n, buffer.n_envs), self._settings.buffer_size
+        length, size = n // buffer.n_envs, self._settings.buffer_size
         if not 0 < length < buffer.buffer_size:
             raise UsageError(f"{folder}: {n:,} transitions, not n_envs to {size:,} (buffer_size).")
         # An n-step return ends where another game follows: at games left unfinished, and here.
         unfinished = (np.diff(played["episodes"], append=-1) != 0) & ~over
         parts = played | {"dones": over, "timeouts": unfinished}
         for name in STORED:
-            columns = getattr(buffer, name)[:length]
-            shape = buffer.n_envs, length, *columns.shape[2:]
-            columns[...] = parts[name][: n - rest].reshape(shape).swapaxes(0, 1)
+            columns = getattr(buffer, name)[:length].swapaxes(0, 1)
+            columns[...] = parts[name][: buffer.n_envs * length].reshape(columns.shape)
         buffer.timeouts[length - 1] = 1 - buffer.dones[length - 1]
         buffer.pos = length
 
@@ -136,13 +129,12 @@ class DQNLearner(ValueAgent, SB3Learner):
             raise UsageError(f"boards must have shape {shape}, got {after.shape[2:]}.")
         legal, network = masks > 0, self.model.q_net
         reached, gains = after[legal], torch.from_numpy(rewards[legal].astype(np.float32))
-        different, which = distinct(reached)
-        following = self._values(network.q_net, different)[which]
-        found = network.add_rewards(following, torch.from_numpy(reached), gains).numpy()
+        following = self._values(network.q_net, reached)
+        found = network.values_of(torch.from_numpy(reached), gains, following).numpy()
         values = np.full(legal.shape, -np.inf)
         values[legal] = found.astype(np.float64) / self._settings.reward_scale
         return values
 
     def _attributes(self) -> dict[str, tuple[Any, str]]:
-        buffer, own = self.model.replay_buffer, super()._attributes()
-        return own | {f"buffer {name}": (buffer, name) for name in (*STORED, "pos", "full")}
+        buffer = {f"buffer {n}": (self.model.replay_buffer, n) for n in (*STORED, "pos", "full")}
+        return super()._attributes() | buffer

@@ -1,16 +1,15 @@
 """Stable-Baselines3's DQN with action masks: illegal actions are neither taken nor bootstrapped.
 
-SB3's DQN knows no masks.  Here the Q-network finds the legal actions of an observation by itself
-and gives all others a value far below any (`q_network`), which masks greedy play and the choice of
-the next action in the target.  Exploration is drawn here, for each game separately and among its
-legal actions.  `MaskedDQN.train` lists what else differs.
+The Q-network gives illegal actions a value far below any (`q_network`), which masks greedy play and
+the choice of the next action in the target.  Exploration is drawn for each game separately, among
+its legal actions.  `MaskedDQN.train` lists what else differs.
 
     envs = make_sb3("Tiles2048-v0", 64)  # of tile_envs.plug.sb3
     model = MaskedDQN("BoardPolicy", envs, policy_kwargs={"reward_scale": 1 / 1024})
     model.learn(100_000).save("model.zip")  # MaskedDQN.load("model.zip")
 
 As with every model of Stable-Baselines3, `load` runs code that the file holds: load only files that
-you trust.  (`baselines.load` reads the models in the folder of a run without that.)
+you trust (`baselines.load` reads the models in the folder of a run without that).
 """
 
 from __future__ import annotations
@@ -38,20 +37,20 @@ class MaskedDQN(DQN):
     """DQN for the games of this package.
 
     Args:
-        *args: Those of SB3's `DQN`: the policy is "BoardPolicy", the environment an `SB3VecEnv`, or
-            single ones.
-        loss_weight: Factor of negative rewards in training; in tic-tac-toe these are losses.
-        **kwargs: Those of SB3's `DQN`; `learning_rate` is that of Adagrad.
+        policy: "BoardPolicy".
+        env: An `SB3VecEnv`, or single environments.
+        learning_rate: The learning rate of Adagrad.
+        **options: Those of SB3's `DQN`, and `loss_weight`: the factor of negative rewards in
+            training; in tic-tac-toe these are losses.
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"BoardPolicy": BoardPolicy}
     q_net: BoardQNetwork
     q_net_target: BoardQNetwork
 
-    def __init__(self, *args: Any, loss_weight: float = 1.0, **kwargs: Any) -> None:
-        self.loss_weight = loss_weight
-        rate = {"learning_rate": 0.02} if len(args) < 3 else {}
-        super().__init__(*args, **(rate | kwargs))
+    def __init__(self, policy: Any, env: Any, learning_rate: Any = 0.02, **options: Any) -> None:
+        self.loss_weight = options.pop("loss_weight", 1.0)
+        super().__init__(policy, env, learning_rate, **options)
 
     def _setup_model(self) -> None:
         self.policy_kwargs = self.policy_kwargs | {"gamma": self.gamma}  # the caller's is kept
@@ -60,7 +59,7 @@ class MaskedDQN(DQN):
             saved = game_from_json(self.policy_kwargs.setdefault("game", game.to_json()))
             if saved != game:
                 raise UsageError(f"the model plays {saved}, and the environment {game}.")
-        if self.replay_buffer_class is NStepReplayBuffer:  # of a loaded model, where SB3 warns
+        if self.replay_buffer_class is NStepReplayBuffer:  # of a loaded model: SB3 would warn
             self.replay_buffer_class = None  # of what it has chosen itself for `n_steps`
         super()._setup_model()
         # Adagrad makes its sums beside the parameters, before SB3 moves these to the device.
@@ -77,19 +76,18 @@ class MaskedDQN(DQN):
         actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
         if deterministic:
             return actions, state
-        explores = np.atleast_1d(torch.rand(np.shape(actions)).numpy() < self.exploration_rate)
-        boards = np.reshape(observation, (-1, *self.q_net.game.shape))[explores]
-        legal = torch.as_tensor(self.q_net.game.legal_actions(boards))
-        explored = np.array(actions)
-        explored.reshape(-1)[explores] = (torch.rand(legal.shape) * legal).argmax(dim=1).numpy()
+        game, explored = self.q_net.game, np.array(actions)
+        explores = np.atleast_1d(torch.rand(explored.shape).numpy() < self.exploration_rate)
+        legal = game.legal_actions(np.reshape(observation, (-1, *game.shape))[explores])
+        drawn = (torch.rand(legal.shape).numpy() * legal).argmax(axis=1)
+        explored.reshape(-1)[explores] = drawn
         return explored, state
 
-    def _sample_action(self, learning_starts: int, *_: Any, **__: Any) -> tuple[Actions, Actions]:
+    def _sample_action(self, learning_starts: int, *args: Any) -> tuple[Actions, Actions]:
         if self.num_timesteps < learning_starts:
             self.exploration_rate = 1.0  # for this step: SB3 sets it after each
-        actions, _ = self.predict(self._last_obs)
         self.logger.record("train/exploration", self.exploration_rate)
-        return actions, actions
+        return super()._sample_action(0, *args)
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Take gradient steps on minibatches of the replay buffer.
@@ -148,14 +146,9 @@ class MaskedDQN(DQN):
 
 
 def game_of(envs: VecEnv) -> Game:
-    """Return the game that environments play, as far as moves depend on it: rules and board.
-
-    Without spawn distribution and opponent, a model can be trained on against others.
-    """
+    """Return the game of environments without spawn distribution and opponent, which may change."""
     env = envs.get_attr("unwrapped")[0]
     game = getattr(env, "game", None)
-    if isinstance(game, SlidingGame):
-        return SlidingGame(game.rules, game.shape)
-    if isinstance(game, TicTacToe):
-        return TicTacToe()
-    raise UsageError(f"MaskedDQN plays the environments of tile_envs, got {type(env).__name__}.")
+    if not isinstance(game, SlidingGame | TicTacToe):
+        raise UsageError(f"MaskedDQN plays the games of tile_envs, got {type(env).__name__}.")
+    return TicTacToe() if isinstance(game, TicTacToe) else SlidingGame(game.rules, game.shape)

@@ -1,7 +1,7 @@
 """Q-learning with a small neural network, for tic-tac-toe.
 
-A network takes the nine cells, X 1, O -1 and empty 0, and returns Q(s, a) of each cell a.  After
-the games of an iteration it is fitted to the targets
+A network takes the nine cells, its own marks 1, others -1, and returns Q(s, a) of each cell a.
+After the games of an iteration it is fitted to the targets
 
     max_a' Q(s', a'), or the value of the result after the last action of a game,
 
@@ -107,16 +107,15 @@ class Neural(EpisodicLearner):
         following[episodes.continues] = codes[playing[0].sum() :]  # all but the first boards
         player = self._players[side := self._to_move(episodes.observations[0, :1])[0]]
         results = player.results[np.sign(episodes.rewards[playing]).astype(np.int64)]
-        entries = (codes * CELLS + taken).astype(np.int32)
         rng = training_generator(self._seed, self.iterations, self._game.sides.index(side), 1)
         with torch_threads(self._settings.threads, learning=True):
-            player.learn(rng, entries=entries, following=following[playing], results=results)
+            player.learn(rng, codes * CELLS + taken, following[playing], results)
 
     def _to_move(self, observations: Observations) -> NDArray[np.str_]:
         return np.where(observations.sum(axis=(1, 2)) == 0, *self._game.sides)
 
     def export_state(self) -> State:
-        """Return a state that is enough for playing, with zeros in the replay buffer."""
+        """Return a state without the replay buffer."""
         return zeroed(self.state_dict(), "buffer")
 
     def _arrays(self) -> State:
@@ -133,7 +132,8 @@ class Published:
     last: Any = torch.nn.Sigmoid
 
     def __init__(self, settings: NeuralSettings, sign: int) -> None:
-        self._settings, self._sign = settings, sign
+        self._settings = settings
+        self._boards = (solve().marks.reshape(-1, CELLS) * sign).astype(np.float32)
         layers = create_mlp(CELLS, CELLS, [settings.hidden] * 2)
         self._network = torch.nn.Sequential(*layers, self.last())
         self.arrays = {f"network {n}": t.numpy() for n, t in self._network.state_dict().items()}
@@ -141,44 +141,40 @@ class Published:
     @torch.no_grad()
     def values(self, codes: Ints) -> NDArray[np.float32]:
         """Return the value of each action, `(n, 9)`."""
-        return np.asarray(self._network(self._inputs(codes)))
+        return np.asarray(self._network(torch.from_numpy(self._boards[codes])))
 
-    def learn(self, rng: np.random.Generator, **experience: NDArray[Any]) -> None:
+    def learn(self, rng: np.random.Generator, *experience: NDArray[Any]) -> None:
         """Reduce the squared errors of the actions that count, in minibatches.
 
-        The experience has, of each action, `entries`, the code of the board times 9 plus the
-        action; `following`, the next board's code, or -1 after a game's last action; and `results`,
-        the value of the game's result.
+        The experience has, of each action, the code of the board times 9 plus the action; the next
+        board's code, or -1 after a game's last action; and the value of the game's result.
         """
-        codes, targets, weights = self._lesson(**experience)
+        codes, targets, counts = self._lesson(*experience)
         optimizer = self.optimizer(self._network.parameters(), self._settings.learning_rate)
-        inputs, wanted = self._inputs(codes), torch.from_numpy(targets)
-        counted = torch.from_numpy(weights.astype(np.float32))
+        arrays = self._boards[codes], targets, counts.astype(np.float32)
+        lesson = [torch.from_numpy(array) for array in arrays]
         for _ in range(self._settings.n_epochs):
             order = torch.from_numpy(rng.permutation(len(codes)))
             for rows in torch.split(order, self._settings.batch_size):
-                errors = counted[rows] * (self._network(inputs[rows]) - wanted[rows])
+                boards, wanted, counted = (tensor[rows] for tensor in lesson)
+                errors = counted * (self._network(boards) - wanted)
                 optimizer.zero_grad()
                 errors.square().mean().backward()
                 optimizer.step()
 
-    def _lesson(self, **experience: NDArray[Any]) -> tuple[Ints, Any, Bools]:
+    def _lesson(self, entries: Ints, *outcomes: NDArray[Any]) -> tuple[Ints, Any, Bools]:
         """Return boards, targets of all actions, and whether each counts: illegal ones lose."""
-        codes, taken = np.divmod(experience["entries"], CELLS)
+        codes, taken = np.divmod(entries, CELLS)
         illegal = solve().masks[codes] == 0
-        targets = np.where(illegal, self.results[-1], self._targets(**experience)[:, None])
+        targets = np.where(illegal, self.results[-1], self._targets(*outcomes)[:, None])
         return codes, targets, illegal | np.eye(CELLS, dtype=np.bool_)[taken]
 
-    def _targets(self, following: Ints, results: NDArray[Any], **_: Any) -> NDArray[Any]:
+    def _targets(self, following: Ints, results: NDArray[Any]) -> NDArray[Any]:
         """Return max_a' Q(s', a') `(n,)`, or the value of the result."""
         continues, targets = following >= 0, results.copy()
         codes, which = np.unique(following[continues], return_inverse=True)
         targets[continues] = self.values(codes).max(axis=1)[which]
         return targets
-
-    def _inputs(self, codes: Ints) -> torch.Tensor:
-        marks = solve().marks[codes].reshape(-1, CELLS)
-        return torch.from_numpy((marks * self._sign).astype(np.float32))
 
 
 class Fitted(Published):
@@ -191,25 +187,25 @@ class Fitted(Published):
     def __init__(self, settings: NeuralSettings, sign: int) -> None:
         super().__init__(settings, sign)
         kinds = {"entries": np.int32, "following": np.int16, "results": np.float32}
-        self._buffer: State = {n: np.zeros(settings.buffer_size, k) for n, k in kinds.items()}
+        buffer: State = {n: np.zeros(settings.buffer_size, k) for n, k in kinds.items()}
+        self._buffer = [*buffer.values()]
         self._stored = np.zeros((), np.int64)  # transitions ever; later ones replace the oldest
-        buffer = self._buffer | {"stored": self._stored}
-        self.arrays |= {f"buffer {name}": array for name, array in buffer.items()}
+        self.arrays |= {f"buffer {n}": a for n, a in (buffer | {"stored": self._stored}).items()}
 
     def values(self, codes: Ints) -> NDArray[np.float32]:
         """Return the value of each action, `(n, 9)`; minus infinity for illegal ones."""
         return np.where(solve().masks[codes] > 0, super().values(codes), -np.inf)
 
-    def _lesson(self, **experience: NDArray[Any]) -> tuple[Ints, Any, Bools]:
+    def _lesson(self, *experience: NDArray[Any]) -> tuple[Ints, Any, Bools]:
         """Return the boards in the buffer, the mean targets of their actions, and which it has."""
-        numbers = self._stored + np.arange(len(experience["entries"]))
-        self._stored += len(numbers)
-        for name, array in self._buffer.items():
-            array[numbers % len(array)] = experience[name]
-        stored = {name: array[: self._stored] for name, array in self._buffer.items()}
-        entries, size = stored["entries"], 3**CELLS * CELLS
+        places = (self._stored + np.arange(len(experience[0]))) % self._settings.buffer_size
+        self._stored += len(places)
+        for array, values in zip(self._buffer, experience, strict=True):
+            array[places] = values
+        entries, *outcomes = (array[: self._stored] for array in self._buffer)
+        size = 3**CELLS * CELLS
         times = np.bincount(entries, minlength=size).reshape(-1, CELLS)
-        sums = np.bincount(entries, self._targets(**stored), size).reshape(-1, CELLS)
+        sums = np.bincount(entries, self._targets(*outcomes), size).reshape(-1, CELLS)
         codes = np.flatnonzero(times.any(axis=1))
         means = sums[codes] / np.maximum(times[codes], 1)
         return codes, means.astype(np.float32), times[codes] > 0

@@ -12,11 +12,9 @@ optimization algorithms", 2017).  Illegal actions are left out of the policy (Hu
 closer look at invalid action masking in policy gradient algorithms", 2022).
 
 What this one adds to that file: models in Stable-Baselines3's format, checkpoints to resume from,
-a choice of networks (`patterns`, looked-up pairs of neighboring cells, or `cnn`, convolutions), and
-action values to search with, from the value function.
+convolutions, and action values to search with, from the value function.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +22,7 @@ import numpy as np
 from sb3_contrib import MaskablePPO
 from torch import nn
 
-from baselines.agents import Actions, BoardAgent, Observations, distinct, one_or_many
+from baselines.agents import Actions, BoardAgent, Observations, one_or_many
 from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import begin_moments, torch_threads
@@ -62,19 +60,17 @@ class PPOLearner(BoardAgent, SB3Learner):
     Settings = PPOSettings
     version = 5
 
-    def _new_model(self, shared: dict[str, Any]) -> MaskablePPO:
+    def _new_model(self, arguments: dict[str, Any]) -> MaskablePPO:
         settings = self._settings
         self.envs.reward_scale = settings.reward_scale
-        network = {
-            "features_extractor_class": FEATURES[settings.network],
-            "features_extractor_kwargs": {"width": settings.width},
-            "net_arch": list(settings.hidden),
-            "activation_fn": nn.ReLU,
-            "optimizer_kwargs": {"eps": 1e-5, "fused": True},
-        }
-        given = self._given("n_steps", "batch_size", "n_epochs", "ent_coef", "gae_lambda")
-        model = MaskablePPO("MlpPolicy", self.envs, policy_kwargs=network, **shared, **given)
+        network: dict[str, Any] = {"features_extractor_class": FEATURES[settings.network]}
+        network |= {"features_extractor_kwargs": {"width": settings.width}}
+        network |= {"net_arch": list(settings.hidden), "activation_fn": nn.ReLU}
+        network |= {"optimizer_kwargs": {"eps": 1e-5, "fused": True}}
+        model = MaskablePPO("MlpPolicy", self.envs, policy_kwargs=network, **arguments)
         begin_moments(model.policy.optimizer, "exp_avg", "exp_avg_sq")
+        if isinstance(self._game, SlidingGame):  # in tic-tac-toe, V is against one opponent
+            self.action_values = self._action_values
         return model
 
     def _play_and_learn(self) -> None:
@@ -88,29 +84,19 @@ class PPOLearner(BoardAgent, SB3Learner):
             actions, _ = self.model.predict(boards, None, None, deterministic, masks)
         return np.where(masks.any(axis=1), actions, 0)
 
-    @property
-    def action_values(self) -> Callable[[Observations], Floats]:
-        """A function of boards `(n, R, C)` of a sliding game: their action values `(n, actions)`.
-
-        They look one move and one new tile ahead, r + γ Σ P(tile) V(s'), with V(s') = 0 where no
-        action is legal.  The agent itself plays by its policy, a search by these values.  There are
-        none in tic-tac-toe, where V is of games against one opponent.
-        """
-        if not isinstance(self._game, SlidingGame):
-            raise AttributeError(f"ppo has no action_values in {self._game}.")
-        return self._action_values
-
     @one_or_many
     def _action_values(self, boards: Observations) -> Floats:
+        """Return r + γ Σ P(tile) V(s') of each action, `(n, actions)`, for a search.
+
+        V(s') is 0 where no action is legal.
+        """
         after, rewards, masks = self._game.afterstates(boards)
         legal = masks > 0
         parents, states, probabilities = self._game.replies(after[legal])
-        different, which = distinct(states)
-        goes_on = self._game.legal_actions(different).any(axis=1)
-        found = np.zeros(len(different))
-        seen = self._values(self.model.policy.predict_values, different[goes_on]).numpy()
+        goes_on, found = self._game.legal_actions(states).any(axis=1), np.zeros(len(states))
+        seen = self._values(self.model.policy.predict_values, states[goes_on]).numpy()
         found[goes_on] = seen / self._settings.reward_scale
-        following = np.bincount(parents, probabilities * found[which], legal.sum())
+        following = np.bincount(parents, probabilities * found, legal.sum())
         values = np.full(legal.shape, -np.inf)
         values[legal] = rewards[legal] + self._settings.gamma * following
         return values

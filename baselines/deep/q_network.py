@@ -1,8 +1,6 @@
 """The Q-network of `MaskedDQN`, and the policy of Stable-Baselines3 that holds it.
 
 boards ── rules ──> afterstates ── network ──> values of afterstates ──> Q-values
-
-The network is a `PatternNetwork`, or `BoardConvolutions` and hidden layers.
 """
 
 import math
@@ -40,7 +38,8 @@ class BoardQNetwork(QNetwork):
 
     Q(s, a) = r(s, a) + γ V(s'), s' being the afterstate of s and a: the network learns only what
     the rules do not say, and shares it among all positions that lead to the same afterstate.  The
-    value of an afterstate that ends the game is 0.  The game is JSON text (see `game_of`).
+    value of an afterstate that ends the game is 0.  The network is a `PatternNetwork`, or
+    `BoardConvolutions` and hidden layers; the game is JSON text (see `game_of`).
     """
 
     def __init__(
@@ -77,12 +76,9 @@ class BoardQNetwork(QNetwork):
         arrays = after, rewards.astype(np.float32), masks > 0
         return tuple(torch.as_tensor(array, device=observations.device) for array in arrays)
 
-    def values_of(self, after: Tensor, rewards: Tensor) -> Tensor:
-        """Return r + γ V(s') `(n,)` of afterstates `(n, R, C)` and rewards `(n,)`."""
-        return self.add_rewards(self.q_net(after)[:, 0], after, rewards)
-
-    def add_rewards(self, following: Tensor, after: Tensor, rewards: Tensor) -> Tensor:
-        """Return r + γ V(s') `(n,)`, given also what the network returns, V(s') `(n,)`."""
+    def values_of(self, after: Tensor, rewards: Tensor, following: Tensor | None = None) -> Tensor:
+        """Return r + γ V(s') `(n,)` of afterstates `(n, R, C)`; V(s') `(n,)` may be known."""
+        following = self.q_net(after)[:, 0] if following is None else following
         if isinstance(self.game, TicTacToe):  # no move ends a sliding game: a new tile follows
             has_ended = (rewards > 0) | (after != 0).flatten(1).all(dim=1)
             following = following.masked_fill(has_ended, 0.0)
@@ -94,13 +90,12 @@ class BoardPolicy(DQNPolicy):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._network = {n: kwargs.pop(n) for n in {"game", "gamma", *OPTIONS} & kwargs.keys()}
-        kwargs.setdefault("optimizer_class", torch.optim.Adagrad)
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **{"optimizer_class": torch.optim.Adagrad} | kwargs)
 
     def make_q_net(self) -> BoardQNetwork:
         """Return a new network."""
-        spaces_: Any = self.observation_space, self.action_space
-        return BoardQNetwork(*spaces_, **self._network).to(self.device)
+        spaces: Any = self.observation_space, self.action_space
+        return BoardQNetwork(*spaces, **self._network).to(self.device)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | self._network
@@ -135,7 +130,12 @@ class PatternNetwork(nn.Module):
             firsts = np.unique(cells, axis=0, return_index=True)[1]
             before = (0, 0), (LENGTH - images.shape[1], 0)  # the cell after the last one is empty
             places = np.pad(images[firsts], before, constant_values=math.prod(game.shape))
-            entries = size + _shared(images[(cells == cells[0]).all(axis=1)], self.values)
+            # Contents that symmetries of the first image map to each other share an entry.
+            contents = (self.values,) * images.shape[1]
+            numbers = np.arange(math.prod(contents)).reshape(contents)
+            orders = images[(cells == cells[0]).all(axis=1)].argsort(axis=1)
+            least = np.minimum.reduce([numbers.transpose(order) for order in orders])
+            entries = size + np.unique(least, return_inverse=True)[1].ravel()
             tables.append((places, np.full(len(firsts), begin), entries))
             begin, size = begin + len(entries), int(entries.max()) + 1
         # Not saved: the game says them.
@@ -168,28 +168,11 @@ class PatternNetwork(nn.Module):
 
 def _orbits(game: Game) -> list[NDArray[np.int64]]:
     """Return arrays `(m, cells)`: a line or a square and all its images under the symmetries."""
-    cells = np.arange(game.shape[0] * game.shape[1]).reshape(game.shape)
-    sizes = [(1, min(LENGTH, game.shape[1])), (min(LENGTH, game.shape[0]), 1), (2, 2)]
-    orbits, seen = [], set()
-    for size in sizes:
-        if min(np.subtract(game.shape, size)) < 0 or max(size) == 1:
-            continue
-        for pattern in sliding_window_view(cells, size).reshape(-1, size[0] * size[1]):
-            if frozenset(pattern.tolist()) not in seen:
+    (rows, columns), orbits = game.shape, dict[tuple[int, ...], NDArray[np.int64]]()
+    cells = np.arange(rows * columns).reshape(rows, columns)
+    for size in ((1, min(LENGTH, columns)), (min(LENGTH, rows), 1), (2, 2)):
+        if size != (1, 1) and np.less_equal(size, game.shape).all():
+            for pattern in sliding_window_view(cells, size).reshape(-1, math.prod(size)):
                 images = np.unique(game.symmetries.cells[:, pattern], axis=0)
-                seen |= set(map(frozenset, images.tolist()))
-                orbits.append(images)
-    return orbits
-
-
-def _shared(images: NDArray[np.int64], values: int) -> NDArray[np.int64]:
-    """Return the entry of each content of a pattern, `(values ** cells,)`.
-
-    Contents that symmetries of the pattern map to each other share one.  The images `(m, cells)`
-    are the pattern's cells in the orders in which its symmetries show them.
-    """
-    order = images[0].argsort()
-    permutations = order[np.searchsorted(images[0][order], images)]
-    contents = np.indices((values,) * images.shape[1]).reshape(images.shape[1], -1)
-    codes = [np.ravel_multi_index(tuple(contents[p]), (values,) * len(p)) for p in permutations]
-    return np.unique(np.min(codes, axis=0), return_inverse=True)[1]
+                orbits.setdefault(tuple(min(np.sort(images, axis=1).tolist())), images)
+    return [*orbits.values()]

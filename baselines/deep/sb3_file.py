@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.save_util import load_from_zip_file
+from stable_baselines3.common.utils import check_for_correct_spaces
 
 from baselines.agents import Observations
 from baselines.deep.masked_dqn import MaskedDQN
@@ -23,8 +24,7 @@ from tile_envs.errors import UsageError
 from tile_envs.wrappers.transforms import legal_choices
 
 ENCODINGS = ("OneHotPlanes", "FlatObservation", "MaskInObservation", "AfterstatesInObservation")
-WRAPPERS = ("ReplaceIllegal", *ENCODINGS)
-"""The wrappers that change what a model sees or plays; others are for learning."""
+"""With `ReplaceIllegal`, the wrappers that a model plays with; others are for learning."""
 KINDS: tuple[Any, ...] = (MaskedDQN, DQN, QRDQN, MaskablePPO, RecurrentPPO, ARS, PPO, TRPO, A2C)
 UNUSED = {"buffer_size": 1}  # a buffer is for learning, and may not fit into memory
 OWN = {PPO: "clip_range", TRPO: "cg_max_steps"}
@@ -41,9 +41,9 @@ class SB3Model:
     def __init__(self, path: Path, env: Any, wrappers: Sequence[str] = ()) -> None:
         self._game, wrapped, self._transforms = env.game, env, []
         for name in wrappers:
-            wrapped = getattr(known, checked_choice(name, "wrappers", WRAPPERS))(wrapped)
-            if name in ENCODINGS:
-                self._transforms.append(wrapped._transform)
+            checked_choice(name, "wrappers", ("ReplaceIllegal", *ENCODINGS))
+            wrapped = getattr(known, name)(wrapped)
+            self._transforms += [wrapped._transform] if name in ENCODINGS else []
         self._rng = np.random.default_rng(0) if "ReplaceIllegal" in wrappers else None
         try:
             path.stat()  # SB3 would look for another name
@@ -52,13 +52,11 @@ class SB3Model:
             suitable = (kind for kind in KINDS if OWN.get(kind, "policy_class") in entries)
             kind = next(k for k in suitable if issubclass(policy, (*k.policy_aliases.values(),)))
             self._model, self.name = kind.load(path, custom_objects=UNUSED), kind.__name__
+            spaces = self._model.observation_space, self._model.action_space
+            check_for_correct_spaces(wrapped, *spaces)
         except Exception as error:  # zipfile, torch and pickle raise a dozen kinds
             reason = " ".join(str(error).split()) or "its algorithm is not known"
             raise UsageError(f"{path} is no model of SB3 for these games: {reason}.") from error
-        for name in ("observation_space", "action_space"):
-            own, given = getattr(self._model, name), getattr(wrapped, name)
-            if own != given:
-                raise UsageError(f"{path} has the {name} {own}, env and wrappers have {given}.")
 
     def predict(
         self,

@@ -1,10 +1,9 @@
 """What learners on Stable-Baselines3 have in common: games, iterations, checkpoints.
 
 The models, their rollouts and their optimizers are SB3's or sb3-contrib's.  So are the names and
-most defaults of settings; the learning rate of `dqn` is one that suits its optimizer.
-
-What SB3 keeps private is used in this file alone, but for what `MaskedDQN` and its policy override;
-`pyproject.toml` bounds the versions, and `tests/test_learners.py` notices a change.
+most defaults of settings.  What SB3 keeps private is used in this file alone, but for what
+`MaskedDQN` and its policy override; `pyproject.toml` bounds the versions, and
+`tests/test_learners.py` notices a change.
 """
 
 import time
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import LinearSchedule, get_device, safe_mean
 
+from baselines.agents import distinct
 from baselines.arrays import check_unpacked, size_of
 from baselines.deep.torch_setup import Device, seed_generators, torch_threads, zeroed
 from baselines.seeds import training_stream
@@ -26,16 +26,19 @@ from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Uni
 from baselines.training.episodes import Sides, training_envs
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.errors import UsageError
-from tile_envs.game import Boards, Game, describe
+from tile_envs.game import Boards, Game
 from tile_envs.plug.sb3 import SB3VecEnv
 
+OURS = {"opponent", "network", "width", "hidden", "n_envs", "final_learning_rate", "reward_scale"}
+OURS |= {"threads", "rollout_steps", "replays", "replay_steps"}
+"""Settings that are no arguments of the model; all others are."""
 PART = 2048
 """Boards that a network is given at once: their vectors fit into a processor's cache."""
 
 
 @dataclass(frozen=True)
 class SB3Settings:
-    """The settings that all learners on Stable-Baselines3 have.
+    """The settings of every learner on Stable-Baselines3.
 
     Attributes:
         opponent: The opponent in a game with sides.
@@ -68,11 +71,11 @@ class SB3Learner(Learner):
     """The base of learners on Stable-Baselines3: one network plays both sides."""
 
     test_games, first_test = 100, 100
+    for_playing: ClassVar[dict[str, Any]] = {"device": "auto"}
     logged: ClassVar[tuple[str, ...]] = ("loss",)
     """What of the model's own log are metrics."""
     counters: tuple[str, ...] = ("num_timesteps", "_n_updates", "_current_progress_remaining")
     """Attributes of the model that checkpoints hold."""
-    for_playing: ClassVar[dict[str, Any]] = {"device": "auto"}
     model: Any
 
     def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
@@ -81,43 +84,41 @@ class SB3Learner(Learner):
             self._settings = replace(self._settings, device=get_device("auto").type)
         settings = self._settings
         kind, _, number = settings.device.partition(":")
-        if kind == "cuda" and int(number or 0) >= (found := torch.cuda.device_count()):
-            raise UsageError(f"device is {settings.device}, torch finds {found} GPUs: give auto.")
+        if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
+            raise UsageError(f"torch finds no device {settings.device}: give auto.")
         sides = self._sides if len(self._sides) < 2 else ("random",)
         (envs,) = training_envs(game, sides, settings.opponent, settings.n_envs, "SameStep")
         self.envs = SB3VecEnv(envs)
         rates = LinearSchedule(settings.learning_rate, settings.final_learning_rate, 1.0)
-        shared = self._given("gamma", "device") | {"learning_rate": rates}
+        given = {name: value for name, value in vars(settings).items() if name not in OURS}
         with torch_threads(1), seed_generators(seed, "weights"):
-            self.model = self._new_model(shared)
+            self.model = self._new_model(given | {"learning_rate": rates})
             self.envs.seed(training_stream(seed))
             self.model.set_logger(Logger(None, []))  # SB3's own makes a temporary folder
             _, self._callback = self.model._setup_learn(0, None)
 
-    def _new_model(self, shared: dict[str, Any]) -> Any:
-        """Return an untrained model, made with the arguments that all models share."""
-
-    def _given(self, *names: str) -> dict[str, Any]:
-        return {name: getattr(self._settings, name) for name in names}
+    def _new_model(self, arguments: dict[str, Any]) -> Any:
+        """Return an untrained model, made with these arguments."""
 
     def _play_and_learn(self) -> None:
         """Play and learn for one iteration."""
 
-    def _play(self, *args: Any, **options: Any) -> None:
+    def _play(self, *args: Any) -> None:
         """Let the model play so many steps into its buffer, and note the progress of the run."""
-        self.model.collect_rollouts(self.envs, self._callback, *args, **options)
+        self.model.collect_rollouts(self.envs, self._callback, *args)
         self.model._update_current_progress_remaining(self.moves, self.model._total_timesteps)
 
     def _values(self, network: Any, boards: Boards) -> Any:
         """Return the values `(n,)` of boards `(n, R, C)` by one of the model's networks."""
+        different, which = distinct(boards)
         with torch.no_grad(), torch_threads(self._settings.threads):
-            parts = torch.split(torch.as_tensor(boards, device=self.model.device), PART)
-            return torch.cat([network(part)[:, 0] for part in parts]).cpu()
+            parts = torch.split(torch.as_tensor(different, device=self.model.device), PART)
+            return torch.cat([network(part)[:, 0] for part in parts]).cpu()[which]
 
     @property
     def games(self) -> int:
         """The number of games that have ended, of two sides the mean: a game's side is drawn."""
-        return self.envs.episodes // max(1, len(self._sides))
+        return self.envs.episodes // (len(self._sides) or 1)
 
     @property
     def moves(self) -> int:
@@ -162,25 +163,23 @@ class SB3Learner(Learner):
     def state_dict(self) -> State:
         """Return networks, optimizer, games, counters and the results of recent games."""
         ended = [(game["r"], game["l"]) for game in self.model.ep_info_buffer]
-        recent = np.array(ended + [(np.nan, np.nan)] * (100 - len(ended)))  # SB3 averages 100
-        state = {n: np.asarray(getattr(*place)) for n, place in self._attributes().items()}
-        state |= {name: tensor.cpu().numpy() for name, tensor in self._tensors().items()}
         # By its name alone: options can be written in other words by another version.
         games = self.envs.get_state() | {"game": str(self._game)}
-        state |= {f"games {name}": np.asarray(value) for name, value in games.items()}
-        return state | {"recent games": recent}
+        state = {name: getattr(*place) for name, place in self._attributes().items()}
+        state |= {name: tensor.cpu() for name, tensor in self._tensors().items()}
+        state |= {f"games {name}": value for name, value in games.items()}
+        state["recent games"] = ended + [(np.nan, np.nan)] * (100 - len(ended))  # SB3 averages 100
+        return {name: np.asarray(value) for name, value in state.items()}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
-        model = self.model
-        games: dict[str, Any] = {n: state[f"games {n}"] for n in self.envs.get_state()}
-        if str(games["game"]) == str(self._game):
-            games["game"] = describe(self.envs.games.game)
-        self.envs.set_state(games)
+        model, games = self.model, self.envs.get_state()
+        self.envs.set_state({n: state[f"games {n}"] for n in games} | {"game": games["game"]})
         for name, place in self._attributes().items():
             setattr(*place, state[name].copy() if state[name].ndim else state[name].item())
         model.ep_info_buffer.clear()
-        for result, length in state["recent games"][~np.isnan(state["recent games"][:, 0])]:
+        recent = state["recent games"]
+        for result, length in recent[~np.isnan(recent[:, 0])]:
             model.ep_info_buffer.append({"r": result, "l": length, "t": 0.0})
         with torch_threads(1):  # others start when it learns
             for name, tensor in self._tensors().items():

@@ -18,11 +18,11 @@ SMALLEST = 5e-324
 
 @contextmanager
 def torch_threads(threads: int, learning: bool = False) -> Iterator[None]:
-    """Compute with a number of torch's threads inside a `with` block; afterwards it is as before.
+    """Compute with a number of torch's threads inside a `with` block.
 
-    Learning flushes denormal numbers to zero: the optimizer's moments of weights that no longer
-    change decay through them, and their square roots take a processor thirty times as long.  The
-    threads that torch starts meanwhile, and keeps, go on flushing them; with one, it starts none.
+    Learning flushes denormal numbers to zero: moments of weights that no longer change decay
+    through them, and their square roots take thirty times as long.  Threads that torch starts
+    meanwhile, and keeps, go on flushing them; with one, it starts none.
     """
     before, flushed = torch.get_num_threads(), SMALLEST == 0
     torch.set_flush_denormal(learning or flushed)  # first: threads that start later inherit it

@@ -82,8 +82,9 @@ def training_envs(
     With the opponent "self" there is one, in which both sides are played.
     """
     check_batch(n_envs, "n_envs", 1000)  # bytes of a game at least, with a few observations
-    both = [{"side": "both"}] if sides and opponent == "self" else []
-    options = both or [{"side": side, "opponent": opponent} for side in sides]
+    options = [{"side": side, "opponent": opponent} for side in sides]
+    if sides and opponent == "self":
+        options = [{"side": "both"}]
     games = [replace(game, **changes) for changes in options] or [game]
     return [vector_env(g, n_envs, autoreset_mode=autoreset_mode, engine=AUTO) for g in games]
 
@@ -91,22 +92,21 @@ def training_envs(
 class EpisodicLearner(ValueAgent, Learner):
     """The base of learners that play games side by side to the end, and then learn from them.
 
-    A subclass has `action_values` and `update`; it may have `explore`.  Arguments and attributes
-    are those of `Learner` and the following.
+    A subclass has `action_values` and `update`; it may have `explore`.  `Learner` tells of other
+    arguments and attributes.
 
     Args:
         n_envs: Games played side by side.
         opponent: In a game with sides, a named opponent, or "self" for self-play.
 
     Attributes:
-        games: The number of games learned from, on each side.
-        moves: The number of moves learned from.
+        games, moves: The numbers of games, on each side, and of moves learned from.
         self_play: Whether every other observation is the other player's.
     """
 
     games = moves = 0
     saved: ClassVar[tuple[str, ...]] = ("weights",)
-    """The attributes, all arrays, that a checkpoint holds besides the number of iterations."""
+    """The attributes, all arrays, that a checkpoint holds besides its counters."""
 
     def __init__(
         self,
@@ -124,10 +124,7 @@ class EpisodicLearner(ValueAgent, Learner):
 
     @property
     def epsilon(self) -> float:
-        """The probability of a random action: `epsilon` of the settings, or 0 if they have none.
-
-        It falls by their `epsilon_decrease` after every `epsilon_every` games.
-        """
+        """The settings' `epsilon`, if any, less `epsilon_decrease` every `epsilon_every` games."""
         s = self._settings
         steps = self.games // getattr(s, "epsilon_every", 1)
         return max(0.0, getattr(s, "epsilon", 0.0) - getattr(s, "epsilon_decrease", 0.0) * steps)
@@ -137,7 +134,7 @@ class EpisodicLearner(ValueAgent, Learner):
         return epsilon_greedy(self.action_values(observations), masks, self.epsilon, rng)
 
     def learn(self) -> Metrics:
-        """Learn from games on each side; return the mean return of the last, and all moves."""
+        """Play and learn from games on each side."""
         returns, moves = [], 0
         for number, envs in enumerate(self._envs):
             rng = training_generator(self._seed, self.iterations, number)
@@ -154,7 +151,7 @@ class EpisodicLearner(ValueAgent, Learner):
         self._count(episodes.playing.shape[1], int(episodes.playing.sum()), episodes.returns)
 
     def _count(self, games: int, moves: int, returns: Floats) -> Metrics:
-        """Count an iteration, of so many games on each side, and return its metrics."""
+        """Count an iteration, of so many games on each side; return the metrics."""
         self.iterations += 1
         self.games += games
         self.moves += moves
@@ -170,14 +167,12 @@ class EpisodicLearner(ValueAgent, Learner):
 
     def state_dict(self) -> State:
         """Return copies of the arrays that are `saved`, and what is counted."""
-        arrays = {name: array.copy() for name, array in self._arrays().items()}
-        counts = {name: np.array(getattr(self, name)) for name in COUNTERS}
-        return arrays | counts | {"recent returns": self.recent}
+        state = self._arrays() | {name: getattr(self, name) for name in COUNTERS}
+        return {n: np.array(a) for n, a in (state | {"recent returns": self.recent}).items()}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state_dict` returned."""
         for name, array in self._arrays().items():
             array[...] = state[name]
-        for name in COUNTERS:
-            setattr(self, name, int(state[name]))
+        self.iterations, self.games, self.moves = (int(state[name]) for name in COUNTERS)
         self.recent = state["recent returns"].copy()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,29 +27,19 @@ from tile_envs.errors import UsageError, extra
 from tile_envs.files import checked_file
 from tile_envs.game import Game
 from tile_envs.games import make
-from tile_envs.replay import Playthrough, begin, read, replay_of, write
+from tile_envs.replay import Playthrough, Replay, begin, read, replay_of, write
 from tile_envs.words import counted
 
 VERSION = 2
 """Raised when the same command records other games of an agent that draws nothing."""
 Format = Literal["replay", "npz", "minari"]
 Columns = dict[str, NDArray[Any]]
+Trajectory = dict[str, Any]
+"""A game of T steps: its `seed`; its `observations` and, by name, its `infos`, each `(T + 1, ...)`;
+and `TAKEN`, each `(T,)`.  Minari's `EpisodeBuffer` takes these as its arguments."""
 TAKEN = ("actions", "rewards", "terminations", "truncations")
-"""What a game's step consists of and brings."""
 MINARI = re.compile(r"([\w-][\w/-]*[\w-]/)?[\w-]+-v\d+")
 """The names of Minari's datasets; it makes folders of others, too."""
-
-
-class Trajectory(NamedTuple):
-    """What a game went through in T steps."""
-
-    seed: int
-    observations: NDArray[Any]  # (T + 1, ...), before each action and after the last one
-    actions: NDArray[np.int64]  # (T,), as the next three
-    rewards: NDArray[np.float64]
-    terminations: NDArray[np.bool_]
-    truncations: NDArray[np.bool_]  # by one illegal action too many
-    infos: dict[str, NDArray[Any]]  # by name, each (T + 1, ...), such as action_mask
 
 
 def record(
@@ -62,11 +52,9 @@ def record(
     format: Format = "replay",
     command: str = "",
 ) -> None:
-    """Let an agent play, and write its games.
+    """Let an agent play, and write its games, none of which is one of an evaluation.
 
-    No game is one of an evaluation, so that what learns from them can be evaluated with any seed.
-    They go to a folder of replays, a file of `transitions` or a dataset of Minari, which tell the
-    agent's name; the latter two tell the command as well.
+    They go to a folder of replays, a file of `transitions` or a dataset of Minari.
     """
     check_batch(games, "episodes", 40)  # bytes of a game's seed, also as an integer of Python
     env: Any = make(task.env, task.env_kwargs)
@@ -74,10 +62,12 @@ def record(
     if format == "replay":
         check_free(out)
         with lock_folder(out):
-            _check_others(out, task)
+            if held := [_read(path, task.game) for path in out.glob("*.json")]:
+                there = counted(len(held), "game")
+                print(f"{out} holds {there} already; the same seed's are replaced")
             for number, game in enumerate(played):
-                replay = replay_of(Playthrough(env, game.seed), name)
-                replay = replace(replay, actions=tuple(game.actions.tolist()))
+                replay = replay_of(Playthrough(env, game["seed"]), name)
+                replay = replace(replay, actions=tuple(game["actions"].tolist()))
                 write(replay, out / f"{seed}-{number}.json")
         after = f"python -m baselines watch {out} shows them"
     elif format == "npz":
@@ -91,23 +81,10 @@ def record(
     print(f"wrote {counted(games, 'game')} to {out}; {after}")
 
 
-def _check_others(folder: Path, task: Task) -> None:
-    """Say that a folder holds games already, which must be of the same task."""
-    if paths := sorted(folder.glob("*.json")):
-        for there in map(read, paths):
-            made = make(there.env, there.options).game
-            if (there.env, str(made)) != (task.env, str(task.game)):
-                raise UsageError(f"{folder} holds games of {made}, {there.env}: give another one.")
-        print(f"{folder} holds {counted(len(paths), 'game')} already; the same seed's are replaced")
-
-
 def _write_minari(
     name: str, games: Iterable[Trajectory], env: Any, agent: str, command: str
 ) -> None:
-    """Make a dataset where Minari keeps its own; nothing is left of one that fails.
-
-    Games that were over before their first action are left out.
-    """
+    """Make a dataset where Minari keeps its own; nothing is left of one that fails."""
     with extra("minari"):
         import h5py  # noqa: F401 # with which Minari stores datasets
         from minari import create_dataset_from_buffers
@@ -117,7 +94,7 @@ def _write_minari(
         raise UsageError(f"a dataset of Minari is named as 2048/greedy-v0, got {name!r}.")
     if (folder := get_dataset_path(name)).exists():
         raise UsageError(f"Minari has a dataset {name} already, {folder}: give another version.")
-    episodes = [EpisodeBuffer(**game._asdict()) for game in games if len(game.actions)]
+    episodes = [EpisodeBuffer(**game) for game in games]
     told = {"algorithm_name": agent, "description": f"Games of {env.spec.id}, played by: {command}"}
     try:
         with warnings.catch_warnings():  # of an author and others that are not named
@@ -130,30 +107,28 @@ def _write_minari(
 
 def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Trajectory]:
     """Yield the games of an agent, which plays many at once, under a progress bar."""
-    seeds = game_seeds(seed, games, "recording")
+    seeds = game_seeds(seed, games, "recording").tolist()
     for first in range(0, games, N_ENVS):
         own, parts = seeds[first : first + N_ENVS], list[Columns]()
         how: Any = {"use": "recording", "first": first, "keep": partial(_keep, parts)}
         play(agent, task.env, task.env_kwargs, len(own), seed, "recording", **how)
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        numbers = columns.pop("games")
-        ends = np.cumsum(np.bincount(numbers))
-        order = np.split(np.argsort(numbers, kind="stable"), ends[:-1])
-        for word, rows in zip(own.tolist(), order, strict=True):
-            game = {name: values[rows] for name, values in columns.items()}
+        infos = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        numbers = infos.pop("games")
+        order = np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers))[:-1])
+        for word, rows in zip(own, order, strict=True):
+            game: Trajectory = {name: values[rows] for name, values in infos.items()}
             steps = {name: game.pop(name)[:-1] for name in TAKEN}
-            yield Trajectory(word, game.pop("observations"), **steps, infos=game)
+            yield {"seed": word, "observations": game.pop("observations"), "infos": game} | steps
 
 
 def _keep(parts: list[Columns], games: NDArray[np.int64], *step: Any) -> None:
-    """Keep a step of games that are on, and where it has ended a game also what came last."""
+    """Keep a step of games that are on, and what comes last of those that it has ended."""
     observations, infos, *taken, last, last_infos = step
-    part = dict(zip(TAKEN, taken, strict=True)) | {"games": games}
-    parts.append(part | infos | {"observations": observations})
+    part = infos | dict(zip(TAKEN, taken, strict=True))
+    part |= {"games": games, "observations": observations}
+    ended = part | last_infos | {"observations": last}
     over = part["terminations"] | part["truncations"]
-    if over.any():
-        ended = part | last_infos | {"observations": last}
-        parts.append({name: values[over] for name, values in ended.items()})
+    parts += [part, {name: values[over] for name, values in ended.items()}]
 
 
 def read_transitions(folder: Path, game: Game) -> Columns:
@@ -161,31 +136,31 @@ def read_transitions(folder: Path, game: Game) -> Columns:
 
     They must be of the game, but for its opponent or spawn distribution.
     """
-    games = [_read(path, game) for path in sorted(folder.glob("*.json"))]
-    legal = np.concatenate([~each.infos["illegal"][1:] for each in games] or [np.zeros(0)])
-    if not legal.any():
+    games = [_legal_part(_read(path, game)) for path in sorted(folder.glob("*.json"))]
+    if not any(len(each["actions"]) for each in games):
         raise UsageError(f"{folder} holds no replays (*.json) with legal actions.")
-    return {name: array[legal] for name, array in transitions(games).items() if name != "seeds"}
+    return transitions(games)
 
 
-def _read(path: Path, game: Game) -> Trajectory:
+def _read(path: Path, game: Game) -> Replay:
     replay = read(path)
-    playthrough = begin(replay)
-    recorded = playthrough.env.game
-    if (recorded.name, recorded.shape) != (game.name, game.shape):
-        raise UsageError(f"{path} is a game of {recorded}, expected one of {game}.")
+    there = make(replay.env, replay.options).game
+    if (there.name, there.shape) != (game.name, game.shape):
+        raise UsageError(f"{path} is a game of {there}, expected one of {game}.")
+    return replay
+
+
+def _legal_part(replay: Replay) -> Trajectory:
+    """Return a game without illegal actions, which change nothing."""
+    played = begin(replay)
     for action in replay.actions:
-        playthrough.play(action)
-    first, *others = positions = playthrough.positions
-    return Trajectory(
-        replay.seed,
-        np.array([position.observation for position in positions]),
-        np.array(replay.actions, np.int64),
-        np.diff([position.total for position in positions]),
-        np.array([position.terminated for position in others], np.bool_),
-        np.array([position.truncated for position in others], np.bool_),
-        {name: np.array([position.info[name] for position in positions]) for name in first.info},
-    )
+        if played.position.info["action_mask"][action]:
+            played.play(action)
+    _, observations, infos, totals, *ends = zip(*played.positions, strict=True)
+    masks = np.array([info["action_mask"] for info in infos])
+    steps = np.array(played.actions, np.int64), np.diff(totals), *np.array(ends)[:, 1:]
+    states = {"observations": np.array(observations), "infos": {"action_mask": masks}}
+    return {"seed": replay.seed} | states | dict(zip(TAKEN, steps, strict=True))
 
 
 def transitions(games: Iterable[Trajectory]) -> Columns:
@@ -196,15 +171,11 @@ def transitions(games: Iterable[Trajectory]) -> Columns:
         `(n, actions)`; `actions`, `rewards`, `terminations`, `truncations` `(n,)`; `episodes`
         `(n,)`, the number of each one's game; `seeds` `(g,) uint64`.
     """
-    played = list(games)
-    masks = [game.infos["action_mask"] for game in played]
-    parts = {
-        "observations": [game.observations[:-1] for game in played],
-        "next_observations": [game.observations[1:] for game in played],
-        "action_masks": [mask[:-1] for mask in masks],
-        "next_action_masks": [mask[1:] for mask in masks],
-        **{name: [getattr(game, name) for game in played] for name in TAKEN},
-        "episodes": [np.full(len(game.actions), number) for number, game in enumerate(played)],
-        "seeds": [np.array([game.seed for game in played], np.uint64)],
-    }
-    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    parts = []
+    for number, game in enumerate(games):
+        boards, masks = game["observations"], game["infos"]["action_mask"]
+        part = {"observations": boards[:-1], "next_observations": boards[1:]}
+        part |= {"action_masks": masks[:-1], "next_action_masks": masks[1:]}
+        part |= {name: game[name] for name in TAKEN} | {"episodes": np.full(len(masks) - 1, number)}
+        parts.append(part | {"seeds": np.array([game["seed"]], np.uint64)})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
