@@ -221,26 +221,19 @@ class Clockwork(AnyAgent):
 
 
 @pytest.mark.parametrize(
-    ("call", "board", "least", "most"),
-    [(0.9, 0, 9, 11), (0, 0.9, 9, 11), (0.3, 0.02, 3, 11), (4, 0, 8, 10), (12, 0, 12, 12)],
+    ("call", "board", "late"), [(0.9, 0, 0.9), (0, 0.9, 32 * 0.9), (4, 0, 4), (12, 0, 2)]
 )
-def test_a_move_over_any_agent_ends_in_time_or_is_said_to_be_late(
-    call, board, least, most, monkeypatch, capsys
-):
+def test_a_move_over_any_agent_is_late_by_one_evaluation_at_most(call, board, late, monkeypatch):
     agent = Clockwork(learner(), call, board)
     for module in (batched_expectimax, expectimax):
         monkeypatch.setattr(module, "now", lambda: agent.time / 1000)
     search = Expectimax(agent, TILES_2048, 10, milliseconds=10)
-    taken, boards = [], np.random.default_rng(4).integers(0, 6, (20, 1, 4, 4), np.uint8)
-    for state in boards:
+    for state in np.random.default_rng(4).integers(0, 6, (20, 1, 4, 4), np.uint8):
         began = agent.time
         values = search.action_values(state)
-        taken.append(agent.time - began)
-    taken.pop(0)  # which has seen how fast the agent is
-    assert least - 1e-6 <= np.median(taken) <= max(taken) <= most + 1e-6
-    assert ("one evaluation of the agent takes" in capsys.readouterr().err) == (call > 1)
-    if call > 10:
-        assert np.array_equal(values, agent.action_values(state))
+        assert agent.time - began <= 10 + late + 1e-6
+        if call > 10:
+            assert np.array_equal(values, agent.action_values(state))
 
 
 class Told:

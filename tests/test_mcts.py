@@ -108,9 +108,9 @@ def test_where_the_kept_tree_tried_nothing_moves_are_drawn():
 @pytest.mark.parametrize("root", [0, 5, 3**8])
 def test_the_compiled_playouts_are_the_written_ones(root):
     words = random_stream.mix(random_stream.ahead(np.uint64(root), 150))
-    slow, fast = (tuple(tree) for tree in np.zeros((2, 2, 3**9), np.int64))
-    mcts.play_out(root, words, 2.0, slow, mcts._rules())
-    mcts._compiled()(root, words, 2.0, fast, mcts._rules())
+    slow, fast = np.zeros((2, 2, 3**9), np.int64)
+    mcts.play_out(root, words, 2.0, slow, mcts.rules())
+    mcts.compiled()(root, words, 2.0, fast, mcts.rules())
     np.testing.assert_array_equal(slow, fast)
     assert fast[0][root] == 150
 

@@ -5,6 +5,7 @@
 `ntuple` tells what is learned from such an episode, `plain` tells it once more in plain Python.
 """
 
+from concurrent.futures import Future
 from threading import Thread
 from typing import NamedTuple
 
@@ -36,19 +37,12 @@ ERRORS, SIZES = Word(1), Word(2)
 
 
 class Update(NamedTuple):
-    """How games change a network, as compiled loops take it.
+    """How games change a network, as compiled loops take it."""
 
-    Attributes:
-        rate: α / m for a board of m entries; 0 does not learn.
-        trace_decay: λ.
-        coherent: Whether each entry also has a rate of its own, |E| / A.
-        again: From where games are played again: 0 (not at all), `MIDDLE` or `STAGES`.
-    """
-
-    rate: np.float32
-    trace_decay: np.float32 = np.float32(0)
-    coherent: bool = False
-    again: int = 0
+    rate: np.float32  # α / m for a board of m entries; 0 does not learn
+    trace_decay: np.float32 = np.float32(0)  # λ
+    coherent: bool = False  # whether each entry also has a rate of its own, |E| / A
+    again: int = 0  # from where games are played again: 0 (not at all), `MIDDLE` or `STAGES`
 
 
 @compiled
@@ -83,10 +77,7 @@ def adjust(
 
 @compiled_loop
 def average(means: Weights, numbers: Weights, share: np.float32) -> None:
-    """Move the mean of each entry, `(entries, 1)`, by a share of what its weight differs.
-
-    `numbers` are those of all entries, `(entries, width)`.
-    """
+    """Move the mean of each entry, `(entries, 1)`, by a share of what its weight differs."""
     for entry in range(len(numbers)):
         means[entry, 0] += share * (numbers[entry, 0] - means[entry, 0])
 
@@ -95,11 +86,8 @@ def average(means: Weights, numbers: Weights, share: np.float32) -> None:
 def play_forwards(net: Net, update: Update, boards: Words, positions: Words) -> Played:
     """Play games, and learn from each move as soon as the next one is chosen.
 
-    Args:
-        net: The network; its weights are changed in place.
-        update: How to learn; with rate 0 the games are only played.
-        boards: The rows of the start boards, `(n, 4)`.
-        positions: The positions of the games' random streams, `(n,)`.
+    They begin with the rows of boards `(n, 4)`, and at positions `(n,)` of random streams.  With
+    the rate 0 they are only played.
     """
     game, learning, room = net.game, update.rate > 0, room_for(net, ACTIONS_END)
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
@@ -133,8 +121,8 @@ def play_forwards(net: Net, update: Update, boards: Words, positions: Words) -> 
 def play_backwards(net: Net, update: Update, boards: Words, positions: Words) -> Played:
     """Play games, and learn from each once it has ended, from its last move to the first.
 
-    Arguments and result are those of `play_forwards`.  Moves of games that are played again are
-    counted; scores and tiles are those of the games from their start.
+    Moves of games that are played again are counted; scores and tiles are those of the games from
+    their start.
     """
     game = net.game
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
@@ -154,11 +142,8 @@ def play_backwards(net: Net, update: Update, boards: Words, positions: Words) ->
                     break
                 if length == len(path):
                     path = np.concatenate((path, np.zeros_like(path)))
-                path[length, 0] = action
-                path[length, 1], path[length, 2] = after.a, after.b
-                path[length, 3], path[length, 4] = after.c, after.d
-                path[length, 5], path[length, 6] = after.reward, after.largest
-                path[length, 7] = after.pattern
+                a, b, c, d, pattern = after.a, after.b, after.c, after.d, after.pattern
+                path[length] = (action, a, b, c, d, after.reward, after.largest, pattern)
                 while last_stage < stage:  # a move may enter several
                     last_stage += ONE
                     entries[last_stage] = path[length]
@@ -225,29 +210,20 @@ def unpack_move(move: Words) -> tuple[Word, Pushed]:
 def play(
     net: Net, update: Update, boards: Words, positions: Words, direction: str, threads: int
 ) -> Played:
-    """Play games, and learn from them "forward" or "backward", on several threads.
-
-    The other arguments and the result are those of `play_forwards`.
-    """
+    """Play games, and learn from them "forward" or "backward", on several threads."""
     loop = play_backwards if direction == "backward" else play_forwards
     shares = 32 * threads if threads > 1 else 1  # small ones, so that all threads end together
     parts = zip(np.array_split(boards, shares), np.array_split(positions, shares), strict=True)
-    left, played, failed = iter([*enumerate(parts)]), {}, []
+    left = iter(tasks := [(Future[Played](), part) for part in parts])
 
     def work() -> None:
-        try:
-            for n, part in left:
-                played[n] = loop(net, update, *part)
-        except Exception as error:  # which a thread would keep to itself
-            failed.append(error)
+        for future, part in left:
+            try:
+                future.set_result(loop(net, update, *part))
+            except Exception as error:  # which a thread would keep to itself
+                future.set_exception(error)
 
-    # Daemons: a second Ctrl-C ends the process without waiting for them.
-    workers = [Thread(target=work, daemon=True) for _ in range(threads)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    if failed:
-        raise failed[0]
-    scores, tiles, moves, sums = zip(*(played[n] for n in range(shares)), strict=True)
+    for _ in range(threads):  # daemons: a second Ctrl-C ends the process without waiting for them
+        Thread(target=work, daemon=True).start()
+    scores, tiles, moves, sums = zip(*(future.result() for future, _ in tasks), strict=True)
     return np.concatenate(scores), np.concatenate(tiles), sum(moves), np.sum(sums, axis=0)

@@ -2,15 +2,14 @@
 
 A tuple is a set of cells.  The tiles on them, as the digits of a number, choose an entry of the
 tuple's table.  Every tuple looks at the board in all its symmetric orientations with the same table
-(Szubert and Jaśkowski, "Temporal difference learning of n-tuple networks for the game 2048", CIG
-2014), so that the value of a 4×4 board is a sum of eight entries per tuple:
+(Szubert and Jaśkowski, CIG 2014), so that the value of a 4×4 board is a sum of eight entries per
+tuple:
 
     V(s) = Σ over tuples i, Σ over orientations g:  table_i[tiles of g(s) on the cells of tuple i]
 """
 
 from __future__ import annotations
 
-import math
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from baselines.settings import check_memory
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed.tables import CELL_MASK, check_packs
+from tile_envs.sliding.packed.tables import check_packs
 
 Weights = NDArray[np.float32]
 Indices = NDArray[np.uint32]
@@ -63,66 +62,50 @@ PROMOTION_FACTOR = np.float32(0.2)
 
 @dataclass(frozen=True)
 class Network:
-    """The shape of an n-tuple network.
+    """The shape of an n-tuple network."""
 
-    Attributes:
-        game: The name of the game.
-        shape: Rows and columns of the board.
-        tuples: The cells of each tuple, numbered row by row.
-        values: The number of values of a cell; larger tiles share the last one.
-        stages: Sums of a board's tiles that begin a stage with weights of its own, rising.
-    """
-
-    game: str
-    shape: tuple[int, int]
-    tuples: tuple[tuple[int, ...], ...]
-    values: int
-    stages: tuple[int, ...] = ()
+    game: str  # such as "2048 on 4×4"
+    shape: tuple[int, int]  # of the board
+    tuples: tuple[tuple[int, ...], ...]  # the cells of each, numbered row by row
+    values: int  # the number of values of a cell; larger tiles share the last one
+    stages: tuple[int, ...] = ()  # rising sums of tiles that begin a stage of weights of its own
 
     @classmethod
     def of(
         cls, game: SlidingGame, tuples: str, values: int | None, stages: Sequence[int]
     ) -> Network:
-        """Read a network from the name of a set, or from a list of tuples.
+        """Read a network: tuples are a name in `SETS`, words such as "0123 4567", or "" as usual.
 
-        Args:
-            game: The game.
-            tuples: A name in `SETS`, tuples such as "0123 4567", or "" for the default set.
-            values: The number of values of a cell; None is 16 in games of at most 17 tiles (the
-                three largest tiles of 2048 share a value), else 32, or what a small board holds.
-            stages: The sums of tiles that begin a stage.
+        The usual number of values, if it is None, is 16 in games of at most 17 tiles (the three
+        largest tiles of 2048 share a value), else 32, or what a small board holds.
         """
         check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")
-        has_few_tiles = game.rules.largest <= 17  # as in 2048
+        (n_rows, n_columns), has_few_tiles = game.shape, game.rules.largest <= 17  # as in 2048
         if game.shape == (4, 4):
             sets = SETS | {"": SETS["8x6" if has_few_tiles else "5x5"]}
         else:
             sets = {"": SMALL_SETS[game.shape]}
-        n_cells = math.prod(game.shape)
+        words, n_cells = sets.get(tuples, tuples).split(), n_rows * n_columns
         try:
-            words = sets.get(tuples, tuples).split()
             cells = tuple(tuple(sorted(int(digit, 16) for digit in word)) for word in words)
-            if not cells or any(len({*each}) < len(each) or each[-1] >= n_cells for each in cells):
-                raise ValueError
         except ValueError:
+            cells = ()
+        if not cells or any(len({*each}) < len(each) or each[-1] >= n_cells for each in cells):
             raise UsageError(
                 f"network must be a set ({', '.join(SETS)}; for 4×4) or tuples of different cells "
-                f"of {_times(game.shape)} in hexadecimal digits, such as '012'; got {tuples!r}."
-            ) from None
-        if values is None:
-            values = min(16 if has_few_tiles else 32, game.n_values)
-        if not 2 <= values <= CELL_MASK + 1:
-            raise UsageError(f"values must be from 2 to {CELL_MASK + 1}, got {values}.")
+                f"of {n_rows}×{n_columns} in hexadecimal digits, such as '012'; got {tuples!r}."
+            )
+        values = values or min(16 if has_few_tiles else 32, game.n_values)
         begins = tuple(sorted(set(stages)))
         if begins and begins[-1] > (most := n_cells * max(game.rules.faces)):
             raise UsageError(f"stages must be sums of tiles up to {most:,}, got {begins[-1]:,}.")
-        return cls(game.name, game.shape, cells, values, begins)
+        return cls(str(game), game.shape, cells, values, begins)
 
     def __str__(self) -> str:
         """Return everything that decides what an entry means."""
         tuples = " ".join("".join(f"{cell:x}" for cell in cells) for cells in self.tuples)
         stages = "".join(f" stage {tiles}" for tiles in self.stages)
-        return f"{self.game} on {_times(self.shape)}, {self.values} values, {tuples}{stages}"
+        return f"{self.game}, {self.values} values, {tuples}{stages}"
 
     def steps(self, early: int) -> tuple[Network, Network, Network, Network]:
         """Return half of its tuples, all of them, these with the first stages, and the whole."""
@@ -146,19 +129,18 @@ class Network:
 
 
 def new_weights(network: Network, width: int, games: int) -> Weights:
-    """Return zeros for the entries of a network, of so many numbers each, `(entries * width,)`.
-
-    They are made if they fit into memory together with an iteration of so many games.
-    """
-    n, of_stage = network.entries * width, network.size * width
-    if of_stage > LARGEST:
+    """Return zeros for the entries of a network, `(entries * width,)`, if there is memory."""
+    if (of_stage := network.size * width) > LARGEST:
         raise UsageError(
             f"the network ({network}) has {of_stage:,} weights and sums in a stage, more than the "
             f"{LARGEST:,} that can be numbered: use shorter tuples."
         )
-    what = f"an iteration of {games:,} games with the network ({network})"
-    advice = "use shorter tuples, or a smaller iteration_games"
-    check_memory(4 * n + games * BYTES_PER_GAME, what, advice)
+    n = network.entries * width
+    check_memory(
+        4 * n + games * BYTES_PER_GAME,
+        f"an iteration of {games:,} games with the network ({network})",
+        "use shorter tuples, or a smaller iteration_games",
+    )
     return np.zeros(n, np.float32)
 
 
@@ -167,8 +149,7 @@ def in_half_precision(weights: Weights) -> NDArray[np.float16]:
     if max(weights.max(), -weights.min()) > np.finfo(np.float16).max:
         raise UsageError("a weight is too large for half precision: the network cannot shrink.")
     step = 2.0 ** (np.log2(abs(weights).mean() or 1.0) // 1 - 5)
-    rounded: NDArray[np.float16] = (np.round(weights / step) * step).astype(np.float16)
-    return rounded
+    return np.asarray(np.round(weights / step) * step, np.float16)
 
 
 def addends(values: int, cells: int) -> NDArray[np.int64]:
@@ -215,7 +196,3 @@ def lowered(network: Network, tile: int) -> Indices:
         indices[-1][own] = begins + lower
         begins += len(lower)
     return np.concatenate(indices)
-
-
-def _times(shape: tuple[int, int]) -> str:
-    return f"{shape[0]}×{shape[1]}"

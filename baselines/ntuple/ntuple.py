@@ -10,31 +10,28 @@ the highest r + V(s').  Then each afterstate is moved towards what followed it, 
 
     V(s_t') ← V(s_t') + α δ,    δ = r_t+1 + V(s_t+1') - V(s_t').
 
-V(s') is a sum of m table entries (see `network`); each of them changes by α δ / m.  The variants:
+V(s') is a sum of m table entries (see `network`); each of them changes by α δ / m.  The variants
+are in `plain` in plain Python; the code that runs is in `learning`:
 
-- `direction` forward is TD(0): an afterstate is updated as soon as the next move is chosen (Szubert
+- `direction` forward, TD(0): an afterstate is updated as soon as the next move is chosen (Szubert
   and Jaśkowski, "Temporal difference learning of n-tuple networks for the game 2048", CIG 2014).
-  Backward, the game is stored and learned from its end, so that a result reaches the first move at
-  once; with λ = `trace_decay`, the target of s_t' is G_t = r_t+1 + (1 - λ) V(s_t+1') + λ G_t+1.
+  Backward, a game is learned from its end by TD(λ): a result reaches the first move at once.
 - `method` tc, temporal coherence: each entry also has a rate of its own, |sum of its errors δ| /
   sum of all |δ|, which is 1 at first (Beal and Smith, "Temporal coherence and prediction decay in
   TD learning", IJCAI 1999; Jaśkowski, "Mastering 2048 with delayed temporal coherence learning,
   multistage weight promotion, redundant encoding and carousel shaping", 2018).
-- The network grows: by the other half of its tuples, at 0 (as in Barnabet's 2k48, 2026); by stages
-  with weights of their own, which begin as copies; by late stages, which begin with the values of
-  boards half as large (weight promotion): greedy play never reaches a tile that it has not seen.
-- Games are played again from one of their moves: with `restart`, from the middle, until a game has
-  at most 10 moves (Matsuzaki, "Developing a 2048 player with backward temporal coherence learning
-  and restart", ACG 2017); with `late_stages`, from where they entered each stage, most often the
-  last one (as in the carousel shaping of 2018).
-- `averaging`: the agent plays by the mean of its weights over the end of the budget, and learns on
-  with the weights themselves (Ruppert 1988; Polyak and Juditsky, "Acceleration of stochastic
-  approximation by averaging", 1992).
+- The network grows: by half of its tuples (as in Barnabet's 2k48, 2026), by stages, and by late
+  stages, so that greedy play reaches tiles that it has not seen (weight promotion of 2018).
+- `restart`: games are played again from their middle, until a game has at most 10 moves (Matsuzaki,
+  "Developing a 2048 player with backward temporal coherence learning and restart", ACG 2017).  With
+  `late_stages`, they are from where they entered each stage, most often the last one (carousel
+  shaping of 2018).
+- `averaging`: the agent plays by means of its weights (Ruppert 1988; Polyak and Juditsky,
+  "Acceleration of stochastic approximation by averaging", 1992).
 
-`plain` has the same in plain Python; the code that runs is in `learning`.  Deviations:
+Deviations:
 
-1. α is divided by m, so that α = 1 removes the whole error of a board.  In 2014, each entry changed
-   by α δ.
+1. α is divided by m: with 1, a whole error is removed.  In 2014, each entry changed by α δ.
 2. Forward learning takes V(s_t') in δ from when a_t was chosen, before s_t-1' was updated.
 3. E and A are numbers in single precision: A stops growing near 2^24 |δ|, which the hottest entries
    reach in an hour, while E goes on.
@@ -45,9 +42,10 @@ from bisect import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from annotated_types import Interval
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
@@ -58,14 +56,14 @@ from baselines.ntuple.values import Net, action_values, net_of
 from baselines.progress import clock
 from baselines.seeds import game_seeds, training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, NonNegative, Positive, Threads
-from baselines.solver.boards import initial_value
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import rows_of
+from tile_envs.sliding.packed.tables import CELL_MASK
 
-PER_ENTRY = ("weights", "errors", "sizes", "latest")
+PER_ENTRY = {"weights", "errors", "sizes", "latest"}
 """Arrays of a checkpoint by entry; with averaging, `weights` are means, and `latest` learns."""
 
 
@@ -100,7 +98,7 @@ class NTupleSettings:
     """
 
     network: str = ""
-    values: Count | None = None
+    values: Annotated[int, Interval(ge=2, le=CELL_MASK + 1)] | None = None
     half_games: NonNegative = 0
     stages: tuple[Count, ...] = ()
     stage_games: NonNegative = 0
@@ -163,14 +161,11 @@ class NTuple(ValueAgent, Learner):
         self._networks = whole.steps(early=len(set(settings.stages)))
         begins = 0, settings.half_games, settings.stage_games, settings.late_games
         self._begins = [*accumulate(begins, max)]  # after so many games it uses each network
-        self._nets: dict[tuple[int, bool], Net] = {}
-        self._name = np.frombuffer(str(whole).encode(), np.uint8)
-        learned, per_board = whole.entries * width, whole.per_board
+        self._nets: dict[tuple[Network, bool], Net] = {}
         numbers = new_weights(whole, width + (settings.averaging > 0), settings.iteration_games)
-        self._numbers = numbers[:learned].reshape(-1, width)
-        self._means = numbers[learned:].reshape(-1, 1)
-        initial = initial_value(None, game) if settings.initial is None else settings.initial
-        self._initial = np.float32(initial / per_board)
+        learned, means = np.split(numbers, [whole.entries * width])
+        self._numbers, self._means = learned.reshape(-1, width), means.reshape(-1, 1)
+        self._initial = np.float32(settings.initial / whole.per_board)
         if self._initial:
             self._numbers[:, 0] = self._initial
 
@@ -198,10 +193,10 @@ class NTuple(ValueAgent, Learner):
 
     def _net(self, of_means: bool) -> Net:
         """Return a network of a prefix of the numbers, made once."""
-        key = bisect(self._begins, self.games) - 1, of_means
+        key = network, _ = self.network, of_means
         if key not in self._nets:
-            network, numbers = self.network, self._means if of_means else self._numbers
-            self._nets[key] = net_of(network, self.game, numbers[: network.entries].reshape(-1))
+            numbers = (self._means if of_means else self._numbers)[: network.entries]
+            self._nets[key] = net_of(network, self.game, numbers.reshape(-1))
         return self._nets[key]
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
@@ -226,9 +221,8 @@ class NTuple(ValueAgent, Learner):
         if not math.isfinite(error):
             advice = f"train again with a learning_rate below {settings.learning_rate}"
             raise UsageError(f"learning has diverged after {self.games:,} games: {advice}.")
-        metrics = self._metrics(scores, tiles)
-        metrics |= {"return": self.mean_return(scores), "error": error}
-        metrics |= {"rate": rate / per_board} if update.coherent else {}
+        metrics = self._metrics(scores, tiles) | {"return": self.mean_return(scores)}
+        metrics |= {"error": error} | ({"rate": rate / per_board} if update.coherent else {})
         return metrics | {"moves": float(self.moves), "moves_per_second": speed}
 
     def _grow(self, before: int) -> None:
@@ -285,16 +279,19 @@ class NTuple(ValueAgent, Learner):
     def _metrics(self, scores: NDArray[np.int64], tiles: NDArray[np.int64]) -> Metrics:
         rules = self.game.rules
         goal = rules.index_of(rules.goal)
-        metrics = {"return": float(scores.mean())}
-        for tile in range(goal, min(goal + 5, rules.largest + 1)):
-            metrics[f"reach_{rules.faces[tile]}"] = float((tiles >= tile).mean())
-        return metrics
+        reached = enumerate(rules.faces[goal : goal + 5], goal)
+        metrics = {f"reach_{face}": float((tiles >= tile).mean()) for tile, face in reached}
+        return {"return": float(scores.mean())} | metrics
 
     def state_dict(self) -> State:
-        """Return the numbers of entries, what they mean, and the counts of what it has learned."""
-        counts = {"iterations": np.array(self.iterations), "moves": np.array(self.moves)}
-        state = {"network": self._name} | counts
-        state |= {"recent returns": self.recent, "weights": self._weights}
+        """Return the numbers of entries, what they mean, and counts of what it has learned."""
+        state = {
+            "network": np.frombuffer(str(self._networks[-1]).encode(), np.uint8),
+            "iterations": np.array(self.iterations),
+            "moves": np.array(self.moves),
+            "recent returns": self.recent,
+            "weights": self._weights,
+        }
         if self._settings.method == "tc":
             state |= {"errors": self._numbers[:, ERRORS], "sizes": self._numbers[:, SIZES]}
         if self._settings.averaging:
@@ -303,14 +300,13 @@ class NTuple(ValueAgent, Learner):
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over a state."""
-        names = [name.tobytes().decode(errors="replace") for name in (state["network"], self._name)]
-        if names[0] != names[1]:
-            raise UsageError("the checkpoint's network is {}, expected {}.".format(*names))
+        name, own = state["network"].tobytes().decode(errors="replace"), str(self._networks[-1])
+        if name != own:
+            raise UsageError(f"the checkpoint's network is {name}, expected {own}.")
         self.weights_version += 1
         self.samples = int(state.get("samples", 0))  # first: it says which the weights are
-        for name, numbers in self.state_dict().items():
-            if name in PER_ENTRY:
-                numbers[:] = state[name]
+        for name in PER_ENTRY & state.keys():
+            self.state_dict()[name][:] = state[name]
         self.iterations, self.moves = int(state["iterations"]), int(state["moves"])
         self.recent = state["recent returns"].copy()
 
@@ -322,6 +318,6 @@ class NTuple(ValueAgent, Learner):
 
     def export_state(self) -> State:
         """Return what weights have learned beyond their initial value, in half precision."""
-        left_out = {*PER_ENTRY, "samples"}
+        left_out = PER_ENTRY | {"samples"}
         kept = {name: a for name, a in self.state_dict().items() if name not in left_out}
         return kept | {"weights": in_half_precision(self._weights - self._initial)}

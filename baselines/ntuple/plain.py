@@ -2,8 +2,7 @@
 
 `ntuple` tells what an episode is and names the articles, `network` defines V(s').  The agent plays
 the best action, a_t = argmax over a of r + V(s').  Learning moves V(s_t') towards a target G_t,
-which is made of what followed: each of the m entries changes by α/m (G_t - V(s_t')).  Targets and
-rates are defined below, where they are used.
+which is made of what followed: each of the m entries changes by α/m (G_t - V(s_t')).
 
     learner = PlainNTuple(SlidingGame(RULES_2048), settings=NTupleSettings(network="0123 4567"))
     scores = [learner.learn() for _ in range(100)]
@@ -21,7 +20,6 @@ from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.learning import SHORTEST_RESTART
 from baselines.ntuple.network import Network
 from baselines.ntuple.ntuple import NTupleSettings
-from baselines.settings import check_settings
 from baselines.solver.boards import initial_value
 from tile_envs.base.random_stream import starts
 from tile_envs.sliding.game import SlidingGame
@@ -32,59 +30,38 @@ Entry = tuple[int, ...]
 
 
 class Move(NamedTuple):
-    """A move s_t --(a_t, r_t)--> s_t'.
+    """A move s_t --(a_t, r_t)--> s_t'."""
 
-    Attributes:
-        reward: r_t.
-        afterstate: s_t', `(R, C)`.
-        value: V(s_t') at the time of the move.
-    """
-
-    reward: int
-    afterstate: Board
-    value: float
+    reward: int  # r_t
+    afterstate: Board  # s_t', `(R, C)`
+    value: float  # V(s_t') at the time of the move
 
 
 class PlainNTuple(ValueAgent):
     """An n-tuple network that learns as `baselines.ntuple.ntuple.NTuple` does.
 
-    Args:
-        game: The game.
-        seed: The seed of start boards and new tiles.
-        settings: The settings; None is the defaults.  Stages, halves, means, iterations and
-            threads are left to the compiled learner; restart is 0 or 1.
-
-    Attributes:
-        weights: The entries of all tables; `initial` / m where nothing has been learned.
-        errors: In temporal coherence, the sum E of each entry's errors.
-        sizes: The sum A of their absolute values.
+    Of the settings, stages, halves, means, iterations and threads are left to the compiled learner;
+    restart is 0 or 1.
     """
 
     def __init__(
         self, game: SlidingGame, seed: int = 0, settings: NTupleSettings | None = None
     ) -> None:
-        self.settings = NTupleSettings() if settings is None else settings
-        check_settings(self.settings)
         self.game, self.rng = game, np.random.default_rng(seed)
+        self.settings = settings or NTupleSettings()
         network = Network.of(game, self.settings.network, self.settings.values, ())
         self.tuples, self.values, self.m = network.tuples, network.values, network.per_board
         initial = initial_value(self.settings.initial, game) / self.m
         self.weights: dict[Entry, float] = defaultdict(lambda: initial)
-        self.errors: dict[Entry, float] = defaultdict(float)
-        self.sizes: dict[Entry, float] = defaultdict(float)
+        self.errors: dict[Entry, float] = defaultdict(float)  # E, the sum of an entry's errors
+        self.sizes: dict[Entry, float] = defaultdict(float)  # A, that of their absolute values
 
     def entries(self, board: Board) -> list[Entry]:
-        """Return the m entries of a board, one for each tuple in each symmetric orientation.
-
-        Tiles too large for the table share its last value.
-        """
-        tiles = np.minimum(board.ravel(), self.values - 1)
+        """Return the m entries of a board, one for each tuple in each symmetric orientation."""
+        tiles = np.minimum(board.ravel(), self.values - 1)  # larger ones share the last value
         images = tiles[self.game.symmetries.cells].tolist()
-        return [
-            (number, *(image[cell] for cell in cells))
-            for image in images
-            for number, cells in enumerate(self.tuples)
-        ]
+        tuples = [*enumerate(self.tuples)]
+        return [(i, *(image[cell] for cell in cells)) for image in images for i, cells in tuples]
 
     def value(self, afterstate: Board) -> float:
         """Return V(s'), the sum of the entries."""
@@ -129,16 +106,7 @@ class PlainNTuple(ValueAgent):
     def reply(self, afterstate: Board) -> Board:
         """Return the next state: a new tile appears, s_t' --(new tile)--> s_t+1."""
         _, states, probabilities = self.game.replies(afterstate[None])
-        following: Board = states[self.rng.choice(len(states), p=probabilities)]
-        return following
-
-    def play(self, state: Board) -> list[Move]:
-        """Play a game from a state to its end, without learning."""
-        episode = []
-        while (move := self.choose(state)) is not None:
-            episode.append(move)
-            state = self.reply(move.afterstate)
-        return episode
+        return np.asarray(states[self.rng.choice(len(states), p=probabilities)])
 
     def learn(self) -> int:
         """Play a game, learn from it, and return its score."""
@@ -168,17 +136,17 @@ class PlainNTuple(ValueAgent):
 
             G_t = r_t+1 + (1 - λ) V(s_t+1') + λ G_t+1,    0 after the last move
 
-        V(s_t+1') has been updated by then, so a result reaches the first move at once.  With
-        restart, another game then begins in the middle of this one, so that late positions are seen
-        as often as early ones.
+        V(s_t+1') has been updated by then.  With restart, another game then begins in the middle of
+        this one, so that late positions are seen as often as early ones.
         """
-        episode, decay = self.play(state), self.settings.trace_decay
-        target = 0.0
+        episode, decay, target = [], self.settings.trace_decay, 0.0
+        while (move := self.choose(state)) is not None:
+            episode.append(move)
+            state = self.reply(move.afterstate)
         for move in reversed(episode):
             self.update(move.afterstate, target - self.value(move.afterstate))
             value = self.value(move.afterstate)
             target = move.reward + (1 - decay) * value + decay * target
         if self.settings.restart and len(episode) > SHORTEST_RESTART:
-            middle = episode[len(episode) // 2]
-            self.learn_backward(self.reply(middle.afterstate))
+            self.learn_backward(self.reply(episode[len(episode) // 2].afterstate))
         return episode

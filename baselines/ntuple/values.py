@@ -1,11 +1,9 @@
 """The value of a board, compiled: its entries, their sum, and the best action by these sums.
 
-A board is four packed lines, its rows or its columns; see `tile_envs.sliding.packed.kernels`.
-
-The index of an entry is a sum of contributions, one per pair of adjacent cells of a row.
-`Net.parts` holds them for every pair of tiles, for all tuples in all reflections side by side.  One
-vector addition per pair then replaces shifts and masks, for any number of values of a cell and any
-order of the entries.
+A board is four packed lines, its rows or its columns; see `tile_envs.sliding.packed.kernels`.  The
+index of an entry is a sum of contributions, one per pair of adjacent cells of a row.  `Net.parts`
+holds them for every pair of tiles, for all tuples in all reflections side by side.  One vector
+addition per pair then replaces shifts and masks, for any number of values and order of entries.
 """
 
 from collections.abc import Sequence
@@ -17,7 +15,7 @@ from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
 from baselines.ntuple.network import Indices, Network, Weights, addends
-from baselines.ntuple.simd import add_up, round_up
+from baselines.ntuple.simd import LANES, add_up, round_up
 from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
@@ -37,37 +35,26 @@ from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
 
 REFLECTIONS = (False, False), (False, True), (True, False), (True, True)  # upside down, mirrored
 PAIRS = 1 << 2 * CELL_BITS
-Orientation = tuple[int, list[tuple[int, int]]]
+Orientation = tuple[int, list[int], list[int]]
 """Where the entries of a tuple begin, and the rows and columns of its cells."""
 SECOND_HALF, ROW = Word(PAIRS), Word(2 * PAIRS)
 """Where the lines of `Net.parts` begin, those for the second half of a row and for the next row."""
 
 
 class Net(NamedTuple):
-    """A network and the game that it plays, as compiled loops take them.
-
-    Attributes:
-        game: The game.
-        parts: `(8 * 1024 * lanes,) uint32`, by half row, then by the two tiles on it: what they add
-            to the index of each tuple in each reflection.
-        lanes: The length of a line of `parts`: 4 numbers per tuple, filled up to whole vectors.
-        used: The lanes in use, from 0 on.  The tuple's length carries their number at compile time.
-        turns: 2 on a square board, whose lines are read as rows and then as columns; else 1.
-        faces: `(1024,) uint64`, by the two tiles on half a line: the sum of their faces.
-        stages: `uint64`, the sums of a board's tiles at which the next stage begins, rising.
-        stage_size: The number of weights of a stage; stages lie one after the other.
-        weights: `(entries * width,) float32`.
-    """
+    """A network and the game that it plays, as compiled loops take them."""
 
     game: GameTables
+    # `(8 * 1024 * lanes,)`, by half row, then by the two tiles on it: what they add to the index of
+    # each tuple in each reflection.
     parts: Indices
-    lanes: Word
-    used: tuple[Word, ...]
-    turns: int
-    faces: Words
-    stages: Words
-    stage_size: Word
-    weights: Weights
+    lanes: Word  # the length of a line of `parts`: 4 numbers per tuple, filled up to whole vectors
+    used: tuple[Word, ...]  # those in use; its length carries their number at compile time
+    turns: int  # 2 on a square board, whose lines are read as rows and then as columns; else 1
+    faces: Words  # `(1024,)`, by the two tiles on half a line: the sum of their faces
+    stages: Words  # the sums of a board's tiles at which the next stage begins, rising
+    stage_size: Word  # the number of weights of a stage; stages lie one after the other
+    weights: Weights  # `(entries * width,)`
 
 
 def net_of(network: Network, game: SlidingGame, weights: Weights) -> Net:
@@ -93,16 +80,12 @@ def net_of(network: Network, game: SlidingGame, weights: Weights) -> Net:
 
 def orientations(network: Network, turned: bool) -> list[Orientation]:
     """Return all tuples in all reflections, of a board or, if `turned`, of its columns as rows."""
-    n_rows, n_columns = network.shape
-    lanes, begins = [], 0
+    lanes, begins, last = [], 0, np.subtract(network.shape, 1)
     for cells in network.tuples:
-        for upside_down, mirrored in REFLECTIONS:
-            lane = []
-            for row, column in (divmod(cell, n_columns) for cell in cells):
-                row = n_rows - 1 - row if upside_down else row
-                column = n_columns - 1 - column if mirrored else column
-                lane.append((column, row) if turned else (row, column))
-            lanes.append((begins, lane))
+        places = np.transpose(np.divmod(cells, network.shape[1]))
+        for reflection in REFLECTIONS:
+            rows, columns = np.where(reflection, last - places, places).T.tolist()
+            lanes.append((begins, columns, rows) if turned else (begins, rows, columns))
         begins += network.values ** len(cells)
     return lanes
 
@@ -113,19 +96,19 @@ def parts_of(network: Network, weights: Weights, lanes: Sequence[Orientation]) -
     pairs = np.arange(PAIRS)
     digits = np.minimum([pairs & CELL_MASK, pairs >> CELL_BITS], network.values - 1)
     parts = np.zeros((4, 2, PAIRS, round_up(len(lanes))), np.int64)
-    for lane, (begins, cells) in enumerate(lanes):
-        added = addends(network.values, len(cells)) * width
+    for lane, (begins, rows, columns) in enumerate(lanes):
+        added = addends(network.values, len(rows)) * width
         parts[0, 0, :, lane] += begins * width
-        for place, (row, column) in enumerate(cells):
+        for place, (row, column) in enumerate(zip(rows, columns, strict=True)):
             parts[row, column // 2, :, lane] += added[digits[column % 2], place]
     return parts.astype(np.uint32)
 
 
 @compiled
 def look_up(net: Net, action: Word, after: Pushed, out: Indices, at: Word) -> Word:
-    """Write the indices of an afterstate's entries, and have these fetched from memory.
+    """Write the indices of an afterstate's entries, `turns * lanes` from `at` on; fetch these.
 
-    `out` receives `turns * lanes` of them from `at` on.  Returns the number of the stage.
+    Returns the number of the stage.
     """
     rows = rows_after(net.game, action, after)
     stage = stage_of(net, tiles_of(net, rows))
@@ -162,24 +145,23 @@ def stage_of(net: Net, tiles: Word) -> Word:
 def look_up_rows(net: Net, rows: Lines, first: Word, stage: Word, out: Indices, at: Word) -> None:
     """Write the indices of a board's entries, by the lines of `parts` from `first` on."""
     a, b, c, d = rows
-    upper = halves(a, first) + halves(b, first + ROW)
-    lower = halves(c, first + ROW + ROW) + halves(d, first + ROW + ROW + ROW)
-    add_up(net.parts, upper + lower, net.used, out, at, net.weights, stage * net.stage_size)
+    upper = halves(net, a, first) + halves(net, b, first + ROW)
+    lower = halves(net, c, first + ROW + ROW) + halves(net, d, first + ROW + ROW + ROW)
+    base = stage * net.stage_size
+    add_up(net.parts, upper + lower, net.used, out, (at,), net.weights, base)
 
 
 @compiled
-def halves(row: Word, first: Word) -> tuple[Word, Word]:
-    """Return the numbers of the lines of `parts` for the halves of a row, its own from `first`."""
-    return first + (row & LOW_BLOCK), first + SECOND_HALF + (row >> TWO_CELLS)
+def halves(net: Net, row: Word, first: Word) -> tuple[Word, Word]:
+    """Return where the lines of `parts` for the halves of a row begin, its own from `first` on."""
+    lanes = Word(-(-len(net.used) // LANES) * LANES)  # known to the compiler
+    return (first + (row & LOW_BLOCK)) * lanes, (first + SECOND_HALF + (row >> TWO_CELLS)) * lanes
 
 
 @compiled
 def sum_up(net: Net, indices: Indices, at: Word, stage: Word) -> np.float32:
-    """Return the sum of a board's entries, as `look_up` has written them from `at` on.
-
-    The order of additions is fixed.
-    """
-    # Four sums at a time: one would wait for the end of each addition.
+    """Return the sum of a board's entries, as `look_up` has written them from `at` on."""
+    # Four sums at a time, in a fixed order: one would wait for the end of each addition.
     first = second = third = fourth = np.float32(0)
     stage *= net.stage_size
     for turn in range(net.turns):
@@ -199,11 +181,8 @@ def best_move(
     """Choose the action with the highest r + V(s'), the first of several.
 
     All afterstates are looked up before any is summed up, so that the waits for memory overlap;
-    `indices` has room for four of them (see `room_for`) from `at` on.
-
-    Returns:
-        The best action (4 if none is legal), its afterstate, V(s'), where the afterstate's indices
-        begin, and its stage.
+    `indices` has room for four of them (see `room_for`) from `at` on.  Returns the best action (4
+    if none is legal), its afterstate, V(s'), where its indices begin, and its stage.
     """
     columns = transposed(*rows)
     entries, room = Word(net.turns) * net.lanes, room_for(net, ONE)

@@ -4,120 +4,47 @@ See `expectimax` for the definition.
 """
 
 import math
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent, distinct
-from baselines.search.compiled_expectimax import ALL, now
+from baselines.search.compiled_expectimax import ALL, Depths, Order, now
 from tile_envs.game import Replies
 from tile_envs.sliding.game import SlidingGame
 
-CLOCK_READS = 10
-"""The clock is read at least this often per move."""
-MOST = 128
-"""The most boards between two readings: more of them hardly take less time each."""
-BATCH = 1 << 16
-"""The most boards that are looked at together where no time is given."""
+BATCH, TIMED_BATCH = 1 << 16, 32
+"""The most boards that are looked at together; those between two looks at the clock."""
 
 
 class BatchedSearch:
-    """Searches all boards together, move by move.
-
-    Args:
-        agent: The agent whose values are searched with.
-        game: The game.
-        rng: What draws samples.
-        samples: As in `SearchOptions`.
-        milliseconds: The time of a move, which the number of boards asked for at once follows from.
-    """
+    """Searches all boards together, move by move; `samples` are those of `SearchOptions`."""
 
     def __init__(
-        self,
-        agent: ValueAgent,
-        game: SlidingGame,
-        rng: np.random.Generator | None = None,
-        samples: int = 0,
-        milliseconds: float | None = None,
+        self, agent: ValueAgent, game: SlidingGame, rng: Any = None, samples: int = 0
     ) -> None:
         self._agent, self._game, self._samples, self._rng = agent, game, samples, rng
-        self._seconds = math.inf if milliseconds is None else milliseconds / 1000 / CLOCK_READS
-        self._at_once = BATCH if milliseconds is None else 1
-        self._end = self._one = math.inf  # `_one` is the least time that one board has taken
-        self._is_over, self._looked, self._longest = False, 0.0, 0.0
+        self._end = math.inf
 
     def __call__(
-        self,
-        boards: Observations,
-        depths: NDArray[np.int64],
-        end: float = math.inf,
-        order: Sequence[int] = ALL,
+        self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
     ) -> NDArray[np.float64]:
         """Return action values, as `expectimax.Search` says."""
-        self._end, self._is_over, self._looked = end, False, now()
-        values = np.zeros((len(boards), self._game.n_actions))
-        for depth in np.unique(depths):
-            here = depths == depth
-            values[here] = self._action_values(boards[here], int(depth), order)
-        return values
-
-    def get_ready(self, board: Observations) -> None:
-        """Say so, once, if the agent is too slow for the time of a move."""
-        if self._one < math.inf or not len(board):
-            return
-        for _ in range(2):  # the first evaluation may compile code
-            began = now()
-            self._ask(board)
-            taken = now() - began
-            if taken < self._seconds:
-                return
-        print(
-            f"one evaluation of the agent takes {1000 * taken:.2g} ms, more than a tenth of a "
-            f"move's {1000 * CLOCK_READS * self._seconds:g} ms: moves may take longer, and look "
-            "less far ahead",
-            file=sys.stderr,
-        )
-
-    def _action_values(
-        self, boards: Observations, depth: int, order: Sequence[int]
-    ) -> NDArray[np.float64]:
-        if self._is_late():
-            return np.full((len(boards), self._game.n_actions), np.nan)
-        if depth == 1:
-            return self._ask(boards)
+        self._end = end
         after, rewards, masks = self._game.afterstates(boards)
         values = np.full(masks.shape, -np.inf)
-        for action in order:  # not all at once: that would take much memory
-            here = masks[:, action] > 0
-            values[here, action] = np.nan
-            if not self._is_over:
-                following = self._afterstate_values(after[here, action], depth - 1)
-                values[here, action] = rewards[here, action] + following
+        for depth in np.unique(depths):
+            here = depths == depth
+            if depth == 1:
+                values[here] = self._agent.action_values(boards[here])
+                continue
+            for action in order:  # not all at once: that would take much memory
+                legal = here & (masks[:, action] > 0)
+                following = self._afterstate_values(after[legal, action], int(depth) - 1)
+                values[legal, action] = rewards[legal, action] + following
         return values
-
-    def _ask(self, boards: Observations) -> NDArray[np.float64]:
-        """Return the agent's values, and see how many boards to ask for at once."""
-        began = now()
-        values = self._agent.action_values(boards)
-        if self._seconds < math.inf:
-            taken = max(now() - began, 1e-9)  # clocks have steps
-            self._one = min(self._one, taken if len(boards) == 1 else math.inf)
-            limit = max(self._seconds, 1.5 * self._one)
-            n = max(1, int(len(boards) * limit / taken))
-            chosen = max if taken < limit else min  # few boards may take as long as many
-            self._at_once = min(chosen(n, self._at_once), MOST)
-        return values
-
-    def _is_late(self) -> bool:
-        """Tell whether the next boards may end too late, by the time of those before them."""
-        if self._end == math.inf:
-            return False
-        last, self._looked = self._looked, now()
-        self._longest = max(self._looked - last, 0.97 * self._longest)  # forgets slow moments
-        self._is_over |= self._looked + self._longest > self._end
-        return self._is_over
 
     def _state_values(self, states: Observations, depth: int) -> NDArray[np.float64]:
         """Return the highest action value of states, `(n,)`; 0 where no action is legal.
@@ -126,13 +53,14 @@ class BatchedSearch:
         """
         if not len(states):  # which not every agent can value
             return np.zeros(0)
-        if self._is_late():
-            return np.full(len(states), np.nan)
-        if (n := self._at_once) < len(states):
+        n = BATCH if self._end == math.inf else TIMED_BATCH
+        if len(states) > n:
             parts = [states[begin : begin + n] for begin in range(0, len(states), n)]
             return np.concatenate([self._state_values(part, depth) for part in parts])
+        if now() > self._end:
+            return np.full(len(states), np.nan)
         if depth == 1:
-            values = self._ask(states)
+            values = self._agent.action_values(states)
         else:
             after, rewards, masks = self._game.afterstates(states)
             legal = masks > 0
@@ -160,7 +88,6 @@ class BatchedSearch:
             yield from map(Replies, *split)
 
     def _draw(self, after: Observations) -> Replies:
-        assert self._rng is not None
         distribution, everyone = self._game.distribution, np.arange(len(after))
         _, rows, columns = np.nonzero(after == 0)
         empty = (after == 0).sum(axis=(1, 2))

@@ -25,7 +25,6 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
-    GameTables,
     Lines,
     count,
     game_tables,
@@ -38,6 +37,8 @@ from tile_envs.sliding.packed.kernels import (
 )
 from tile_envs.sliding.packed.tables import LINE_BITS
 
+Depths = NDArray[np.int64]
+Order = Sequence[int]
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
 BUCKET = 64
 """The bytes of a bucket, those that a processor fetches together: four entries."""
@@ -68,11 +69,7 @@ class CompiledSearch:
         return type(self), (self._learner, self._game, self._table_bytes)
 
     def __call__(
-        self,
-        boards: Observations,
-        depths: NDArray[np.int64],
-        end: float = math.inf,
-        order: Sequence[int] = ALL,
+        self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
     ) -> NDArray[np.float64]:
         """Return action values, as `expectimax.Search` says."""
         rows, learner = rows_of(self._game, boards), self._learner
@@ -83,17 +80,11 @@ class CompiledSearch:
                 self._weights_version = learner.weights_version
                 self._leaves = leaves_of(learner.network, learner.net, game_tables(self._game))
                 self._table.entries[:] = 0
-            game, leaves = self._leaves.net.game, self._leaves
-            found = search(game, leaves, self._table, rows, depths, end, actions)
+            found = search(self._leaves, self._table, rows, depths, end, actions)
         values, greedy = found.astype(np.float64), depths == 1
         if greedy.any():
             values[greedy] = learner.action_values(boards[greedy])
         return values
-
-    def get_ready(self, _: Observations) -> None:
-        """Compile all code, and take over what the network has learned."""
-        if self._weights_version != self._learner.weights_version:
-            self(np.zeros((2, *self._game.shape), np.uint8), np.array([1, 2]), now())
 
 
 @compiled_loop
@@ -112,35 +103,25 @@ class Table(NamedTuple):
     """A transposition table: afterstates that have been searched, in buckets.
 
     A new entry replaces the one of its bucket whose search looked at the fewest moves.
-
-    Attributes:
-        entries: `(buckets, 8) uint64`: for each entry a signature, the `mixed` afterstate with the
-            depth of its search, which hardly two of 2^32 afterstates share; then its value, with
-            that depth in the upper half.  0 is no entry.
-        values: `(buckets, 16) float32`, the same memory.
     """
 
+    # `(buckets, 8)`: for each entry a signature, the `mixed` afterstate with the depth of its
+    # search, which hardly two of 2^32 afterstates share; then its value, with that depth in the
+    # upper half.  0 is no entry.
     entries: Words
-    values: NDArray[np.float32]
+    values: NDArray[np.float32]  # `(buckets, 16)`, the same memory
 
 
 @compiled_loop
 def search(
-    game: GameTables,
-    leaves: Leaves,
-    table: Table,
-    boards: Words,
-    depths: NDArray[np.int64],
-    end: float,
-    order: Words,
+    leaves: Leaves, table: Table, boards: Words, depths: Depths, end: float, order: Words
 ) -> NDArray[np.float32]:
     """Return the action values `(n, 4)` of boards, reward included.
 
-    Boards are rows `(n, 4)`, depths `(n,)`; a board of depth 1 is left out.  The table is of this
-    game and network.  Actions are searched in an order; values of others, and of illegal ones, are
-    minus infinity, and those that are not known at the time `end` are NaN.
+    Boards are rows `(n, 4)`; one of depth 1 is left out.  Values of illegal actions, and of those
+    not in `order`, are minus infinity; those that are not known at the time `end` are NaN.
     """
-    values = np.full((len(boards), 4), -np.inf, np.float32)
+    game, values = leaves.net.game, np.full((len(boards), 4), -np.inf, np.float32)
     for i in range(len(boards)):
         rows = boards[i, 0], boards[i, 1], boards[i, 2], boards[i, 3]
         columns, left = transposed(*rows), Word(depths[i] - 1)
@@ -155,17 +136,17 @@ def search(
                 elif left == ONE:  # it will hardly be asked for again
                     value = last_chance(leaves, following)
                 else:
-                    value = afterstate_value(game, leaves, table, following, left, end)
+                    value = afterstate_value(leaves, table, following, left, end)
                 values[i, action] = value + np.float32(after.reward)
     return values
 
 
 @compiled_loop
 def afterstate_value(
-    game: GameTables, leaves: Leaves, table: Table, rows: Lines, left: Word, end: float
+    leaves: Leaves, table: Table, rows: Lines, left: Word, end: float
 ) -> np.float32:
     """Return A(s', left) of an afterstate without the goal, left > 0; NaN after `end`."""
-    columns = transposed(*rows)
+    game, columns = leaves.net.game, transposed(*rows)
     if game.square and columns < rows:
         rows = columns  # of the same value
     a, b, c, d = rows
@@ -202,7 +183,7 @@ def afterstate_value(
                             best = np.float32(0)
                             if after.largest < game.last_tile:
                                 next_rows, n = rows_after(game, action, after), left - ONE
-                                best = afterstate_value(game, leaves, table, next_rows, n, end)
+                                best = afterstate_value(leaves, table, next_rows, n, end)
                             if np.isnan(best):
                                 return best
                             highest = max(highest, best + np.float32(after.reward))

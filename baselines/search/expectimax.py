@@ -14,18 +14,18 @@ is chance.  V is that of any agent with action values, which include the reward.
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
+from functools import cache
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.batched_expectimax import BatchedSearch
-from baselines.search.compiled_expectimax import ALL, CompiledSearch, now
+from baselines.search.compiled_expectimax import ALL, CompiledSearch, Depths, Order, now
 from baselines.search.options import DEEPEST, MOST_CELLS, SearchOptions
 from baselines.settings import check_memory, read_settings, usable_cores
 from tile_envs.agents import check_plays
@@ -44,11 +44,8 @@ ONE_MOVE = np.ones(1, np.int64)
 """The depth of one board that is not searched."""
 
 Search = Callable[..., NDArray[np.float64]]
-"""Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`.
-
-Two limits may follow: `end`, a time of `now` from which on unknown values may be NaN; and `order`,
-the actions to search, one after the other.
-"""
+"""Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`.  May follow:
+`end`, a time of `now` from which on values may be NaN, and `order`, the actions to search."""
 
 
 class Expectimax(ValueAgent):
@@ -76,56 +73,35 @@ class Expectimax(ValueAgent):
         if not isinstance(game, SlidingGame):
             raise UsageError(f"expectimax supports only the sliding games, not {game}.")
         given = read_settings(SearchOptions, options)
-        is_network = isinstance(agent, NTuple) and isinstance(game.placer, str)
-        self._is_compiled, config = is_network and not given.samples, cast(Any, numba.config)
-        threads, size = given.threads or 1, given.table * MEBIBYTE
-        if self._is_compiled:
-            threads = given.threads or min(usable_cores(), config.NUMBA_NUM_THREADS)
-            what = f"a transposition table for each of {threads} threads"
-            advice = "give table of at most {}"
-            check_memory(threads * size, what, advice, threads * MEBIBYTE)
-        if given.samples and game.placer != RANDOM:
-            placer = brief(game.placer)
-            raise UsageError(f"samples needs new tiles that are placed uniformly, not by {placer}.")
-        self._game, self._milliseconds = game, given.milliseconds
-        # The depth by the number of empty cells.
-        self._depths = np.full(MOST_CELLS + 1, checked_integer(depth, "depth", 1, DEEPEST))
-        for cells, more in sorted(given.deeper.items(), reverse=True):
-            if more <= depth:
-                raise UsageError(
-                    f"deeper must be above depth {depth}, got {more} at {cells} cells."
-                )
-            self._depths[: cells + 1] = more
-        face = given.downgrade
-        self._downgraded_from = None if face is None else _doubling(game, face)
+        self._game, self._milliseconds, face = game, given.milliseconds, given.downgrade
+        self._depths = _depths_by_cells(depth, given.deeper)
+        self._downgraded_from = None if face is None else _index_if_doubling(game, face)
         check_plays(agent, game)
-        self._searches: list[Any]
-        if self._is_compiled:
-            self._searches = [
-                CompiledSearch(cast(NTuple, agent), game, size) for _ in range(threads)
-            ]
-        else:
-            rngs = np.random.default_rng(0).spawn(threads)
-            limits = given.samples, self._milliseconds
-            self._searches = [BatchedSearch(agent, game, rng, *limits) for rng in rngs]
-        self._pools: dict[int, ThreadPoolExecutor] = {}
-        timed = "" if self._milliseconds is None else "the time that it has"
+        is_timed, threads = given.milliseconds is not None, given.threads or 1
+        timed = "the time that it has" if is_timed else ""
         self.depends_on = "new tiles that it draws" if given.samples else timed
-        is_slow = self._is_compiled and (depth > 2 or self._milliseconds is not None)
-        self.games_at_once = max(16, 4 * len(self._searches)) if is_slow else 512
-        self.expected = np.zeros(0)
-        if self._milliseconds is not None:
-            self._get_ready(np.zeros((0, *game.shape), np.uint8))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_pools": {}}
+        self.games_at_once, self.expected = 512, np.zeros(0)
+        self._searches: list[Any]
+        if isinstance(agent, NTuple) and isinstance(game.placer, str) and not given.samples:
+            threads, size = given.threads or usable_cores(), given.table * MEBIBYTE
+            what = f"a transposition table for each of {threads} threads"
+            check_memory(threads * size, what, "give table of at most {}", threads * MEBIBYTE)
+            self._searches = [CompiledSearch(agent, game, size) for _ in range(threads)]
+            if depth > 2 or is_timed:
+                self.games_at_once = max(16, 4 * threads)
+        else:
+            if given.samples and game.placer != RANDOM:
+                placer = brief(game.placer)
+                raise UsageError(f"samples needs tiles placed uniformly, not by {placer}.")
+            rngs = np.random.default_rng(0).spawn(threads)
+            self._searches = [BatchedSearch(agent, game, rng, given.samples) for rng in rngs]
+        self._is_compiled = isinstance(self._searches[0], CompiledSearch)
+        if is_timed:  # compile before the time of a move begins
+            self.action_values(np.zeros((threads, *game.shape), np.uint8))
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
         """Return the value of each action, reward included, `(n, 4)`; minus infinity if illegal."""
-        boards = checked_boards(observations, self._game.rules)
-        if self._milliseconds is not None:
-            self._get_ready(boards[:1])
-        searched = boards
+        boards = searched = checked_boards(observations, self._game.rules)
         if self._downgraded_from is not None:
             searched = downgrade(boards, self._downgraded_from)
         depths = self._depths[(boards == 0).sum(axis=(1, 2))]
@@ -138,14 +114,7 @@ class Expectimax(ValueAgent):
         self.expected = values.max(axis=1)
         return values
 
-    def _get_ready(self, boards: Observations) -> None:
-        """Before the time of a move begins, compile and load what it needs, and see if it lasts."""
-        for search in self._searches if self._is_compiled else self._searches[:1]:
-            search.get_ready(boards)
-
-    def _search(
-        self, search: Search, boards: Observations, depths: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _search(self, search: Search, boards: Observations, depths: Depths) -> NDArray[np.float64]:
         if self._milliseconds is None:
             return search(boards, depths)
         values = np.zeros((len(boards), self._game.n_actions))
@@ -156,48 +125,55 @@ class Expectimax(ValueAgent):
 
     def _shared(self, search: Callable[..., Any], *columns: Any) -> NDArray[np.float64]:
         """Return what all threads find together, each with some lines of the columns."""
-        n, process = len(self._searches), os.getpid()
+        n = len(self._searches)
         if n == 1:
             return np.asarray(search(self._searches[0], *columns))
-        if process not in self._pools:  # threads are not forked
-            self._pools = {process: ThreadPoolExecutor(n)}
         parts = ([column[turn::n] for turn in range(n)] for column in columns)
-        found = list(self._pools[process].map(search, self._searches, *parts))
+        found = list(_pool(os.getpid(), n).map(search, self._searches, *parts))
         values = np.empty((len(columns[0]), *found[0].shape[1:]))
         for turn, part in enumerate(found):
             values[turn::n] = part
         return values
 
     def _divided(
-        self,
-        boards: Observations,
-        depths: NDArray[np.int64],
-        end: float = math.inf,
-        order: Sequence[int] = ALL,
+        self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
     ) -> NDArray[np.float64]:
         """Search boards one by one as a compiled search does, to the last bit, with all threads."""
 
-        def best(search: Search, states: Observations, depths: NDArray[np.int64]) -> Any:
+        def best(search: Search, states: Observations, depths: Depths) -> Any:
             highest = search(states, depths, end).max(axis=1)
             return np.where(highest == -np.inf, 0.0, highest)
 
-        deep, spawn = depths >= DEEP, self._game.distribution
+        distribution, deep = self._game.distribution, depths >= DEEP
+        spawn = [*zip(distribution.tiles, distribution.probabilities, strict=True)]
         values = np.full((len(boards), self._game.n_actions), -np.inf)
         values[~deep] = self._searches[0](boards[~deep], depths[~deep], end, order)
         for i in np.flatnonzero(deep):
             after, rewards, masks = self._game.afterstates(boards[i, None])
             for action in (action for action in order if masks[0, action]):
-                if now() > end:
-                    values[i, action] = np.nan
-                    continue
                 states = self._game.replies(after[:, action]).boards
                 found = self._shared(best, states, np.full(len(states), depths[i] - 1))
-                tiles = (states - after[:, action]).sum(axis=(1, 2))
-                value = 0.0
-                for tile, chance in zip(spawn.tiles, spawn.probabilities, strict=True):
-                    value += chance * found[tiles == tile].sum() / (tiles == tile).sum()
+                tiles = (states - after[:, action]).sum(axis=(1, 2)).astype(np.int64)
+                totals, cells = np.bincount(tiles, found), np.bincount(tiles)
+                value = sum(p * totals[tile] / cells[tile] for tile, p in spawn)
                 values[i, action] = np.float32(value) + np.float32(rewards[0, action])
         return values
+
+
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Return the threads of a process: they are not forked."""
+    return ThreadPoolExecutor(threads)
+
+
+def _depths_by_cells(depth: int, deeper: Mapping[int, int]) -> Depths:
+    """Return the depth by the number of empty cells, `(MOST_CELLS + 1,)`."""
+    depths = np.full(MOST_CELLS + 1, checked_integer(depth, "depth", 1, DEEPEST))
+    for cells, more in sorted(deeper.items(), reverse=True):
+        if more <= depth:
+            raise UsageError(f"deeper must be above depth {depth}, got {more} at {cells} cells.")
+        depths[: cells + 1] = more
+    return depths
 
 
 def _deepened(
@@ -239,19 +215,18 @@ def downgrade(boards: Observations, threshold: int) -> Observations:
     Where the largest tile has at least the index `threshold`, each tile above the largest one that
     is missing below it is replaced by the tile before it.
     """
-    n, tiles = len(boards), np.arange(CELL_MASK + 1)
-    present = np.zeros((n, len(tiles)), np.bool_)
-    present[np.arange(n)[:, None, None], boards] = True
+    tiles = np.arange(CELL_MASK + 1)
+    present = (boards[..., None] == tiles).any(axis=(1, 2))
     largest = boards.max(axis=(1, 2), initial=0)[:, None]
-    missing = np.where(~present & (tiles < largest) & (largest >= threshold), tiles, 0).max(axis=1)
-    missing = missing[:, None, None]
+    is_missing = ~present & (tiles < largest) & (largest >= threshold)
+    missing = np.where(is_missing, tiles, 0).max(axis=1)[:, None, None]
     return np.asarray(boards - ((missing > 0) & (missing < boards)))
 
 
-def _doubling(game: SlidingGame, face: object) -> int:
-    """Return the index of a tile to downgrade from."""
+def _index_if_doubling(game: SlidingGame, face: int) -> int:
+    """Return the index of a tile to downgrade from, in a game whose tiles double."""
     rules, tiles = game.rules, range(1, game.rules.largest)
     doubles = all(rules.faces[tile + 1] == 2 * rules.faces[tile] for tile in tiles)
     if not doubles or {*rules.merges} != {(tile, tile, tile + 1) for tile in tiles}:
         raise UsageError(f"downgrade is for tiles that double, and those of {game.name} do not.")
-    return game.rules.index_of(face)
+    return rules.index_of(face)

@@ -6,9 +6,8 @@ the push without it.  For each push and each line,
     V = sum of the entries that do not see the line + sum of those that do:
 
 the first sum is the same for all tiles on the line, and the indices of the second ones follow from
-those without a tile (see `Leaves.net`).  Neighbours that are pushed to the same line are looked up
-once.
-Everything is looked up before anything is summed up, so that the waits for memory overlap.
+those without a tile.  Neighbours that are pushed to the same line are looked up once.  Everything
+is looked up before anything is summed up, so that the waits for memory overlap.
 """
 
 from typing import NamedTuple
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.ntuple.network import Indices, Network
-from baselines.ntuple.simd import LANES, change_vector, round_up
+from baselines.ntuple.simd import LANES, add_up, round_up
 from baselines.ntuple.values import (
     ROW,
     Net,
@@ -47,41 +46,29 @@ from tile_envs.sliding.packed.kernels import (
 )
 
 VECTOR, LINES_END, CELLS_END = Word(LANES), Word(4), Word(16)
+ONE_VECTOR = tuple(map(Word, range(LANES)))
 ORDER = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 3), (2, 3), (3, 3), (1, 1), (2, 2), (1, 2))
 """The order of lanes by the first and last row that they see: those of a row are neighbors."""
 
 
 class Leaves(NamedTuple):
-    """A network as the last chance node takes it, and room for the numbers of one node.
+    """A network as the last chance node takes it, and room for the numbers of one node."""
 
-    Attributes:
-        net: The network with a lane for each tuple in each orientation, and the game to search.  On
-            a board that is not square, its `parts` also have lines for columns; one vector more
-            follows, so that any vector that begins in a line may be read.
-        turned: Where the lines for columns begin, among those for rows.
-        begins: `(8,) uint64`, for each row, then each column: the first lane that sees it,
-            rounded down to a multiple of four.
-        ends: `(8,) uint64`, and the end of the lanes that do, rounded up.
-        sums: `uint32`, indices: of each push, of those without a line, and of each new line.
-        lines: `(n, 4) uint64`, of each new line where its indices begin, where the weights of its
-            stage do, the new tile that leads to it (times 16), and the cells on which it does, as
-            bits.
-        rewards: `(n,) float32`, the reward of the push to it.
-        lines_end: `(16,) uint64`, by push and line, where the new lines end.
-        cells: `(tiles,) uint64`, where each tile may appear.
-        best: `(tiles * 16,) float32`, the value of the best push after each tile on each cell.
-    """
-
+    # With a lane for each tuple in each orientation, and the game to search.  On a board that is
+    # not square, its `parts` also have lines for columns; one vector more follows, so that any
+    # vector that begins in a line may be read.
     net: Net
-    turned: Word
-    begins: Words
-    ends: Words
-    sums: Indices
+    turned: Word  # where the lines for columns begin, among those for rows
+    begins: Words  # `(8,)`, for each row, then each column: the first lane that sees it, less its
+    ends: Words  # remainder by 4; and the end of the lanes that do, rounded up
+    sums: Indices  # of each push, of those without a line, and of each new line
+    # `(n, 4)`, of each new line where its indices begin, where the weights of its stage do, the new
+    # tile that leads to it (times 16), and the cells on which it does, as bits.
     lines: Words
-    rewards: NDArray[np.float32]
-    lines_end: Words
-    cells: Words
-    best: NDArray[np.float32]
+    rewards: NDArray[np.float32]  # `(n,)`, of the push to it
+    lines_end: Words  # `(16,)`, by push and line, where the new lines end
+    cells: Words  # `(tiles,)`, where each tile may appear
+    best: NDArray[np.float32]  # `(tiles * 16,)`, the best push after each tile on each cell
 
 
 def leaves_of(network: Network, net: Net, game: GameTables) -> Leaves:
@@ -91,9 +78,9 @@ def leaves_of(network: Network, net: Net, game: GameTables) -> Leaves:
         images = [images[0] + images[1]]  # the same of rows as of columns
     bounds = np.zeros((2, 2, 4), np.uint64)
     for turn, lanes in enumerate(images):
-        lanes.sort(key=lambda lane: ORDER.index((min(lane[1])[0], max(lane[1])[0])))
+        lanes.sort(key=lambda lane: ORDER.index((min(lane[1]), max(lane[1]))))
         for row in range(4):
-            if seeing := [i for i, (_, cells) in enumerate(lanes) if row in dict(cells)]:
+            if seeing := [i for i, (_, rows, _) in enumerate(lanes) if row in rows]:
                 bounds[:, turn:, row] = [[seeing[0] // 4 * 4], [seeing[-1] // 4 * 4 + 4]]
     parts = [parts_of(network, net.weights, lanes).reshape(-1) for lanes in images]
     parts.append(np.zeros(LANES, np.uint32))
@@ -167,10 +154,11 @@ def _look_up(leaves: Leaves, action: Word, lines: Lines, end: Word) -> Word:
         other_tiles = tiles - tiles_on(net, pushed & LINE)
         others_changed = changed & ~(ONE << i) != Word(0)
         lane, lanes_end = Word(leaves.begins[bounds + i]), leaves.ends[bounds + i]
-        low, high = halves(pushed & LINE, table + i * ROW)
+        low, high = halves(net, pushed & LINE, table + i * ROW)
         while lane < lanes_end:
-            at = base + lane, low * net.lanes + lane, high * net.lanes + lane, without + lane
-            change_vector(leaves.sums, net.parts, at, None, None)
+            places = base + lane, without + lane
+            starts = low + lane, high + lane
+            add_up(net.parts, starts, ONE_VECTOR, leaves.sums, places, None, None)
             lane += VECTOR
         for tile in range(Word(len(game.tiles))):
             last = ~Word(0)
@@ -190,13 +178,13 @@ def _look_up(leaves: Leaves, action: Word, lines: Lines, end: Word) -> Word:
                     leaves.lines[end, 0], leaves.lines[end, 1] = to, begin
                     leaves.lines[end, 2], leaves.lines[end, 3] = tile * CELLS_END, Word(0)
                     end += ONE
-                    low, high = halves(pushed & LINE, table + i * ROW)
+                    low, high = halves(net, pushed & LINE, table + i * ROW)
                     lane = Word(leaves.begins[bounds + i])
                     while lane < lanes_end:
-                        at = without + lane, low * net.lanes + lane, high * net.lanes + lane, to
-                        change_vector(leaves.sums, net.parts, at, net.weights, begin)
-                        lane += VECTOR
-                        to += VECTOR
+                        starts, places = (low + lane, high + lane), (without + lane, to)
+                        sums = leaves.sums
+                        add_up(net.parts, starts, ONE_VECTOR, sums, places, net.weights, begin)
+                        lane, to = lane + VECTOR, to + VECTOR
                 leaves.lines[end - ONE, 3] |= ONE << cell
         leaves.lines_end[action * LINES_END + i] = end
     return end

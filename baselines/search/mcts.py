@@ -5,22 +5,17 @@ From the position that is searched, a playout follows, move by move, the one wit
     mean result for the mover + exploration * sqrt(ln(visits of the position) / visits of the move),
 
 until there are untried moves; it draws one of them, and then all moves to the end of the game.
-Every position on the way counts the result.
+Every position on the way counts the result.  (Kocsis and Szepesvári, "Bandit based Monte-Carlo
+planning", ECML 2006; Browne et al., "A survey of Monte Carlo tree search methods", IEEE TCIAIG
+2012, section 3.3 and algorithm 2.)  Deviations from algorithm 2:
 
-References: Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", ECML 2006; Browne et al., "A
-survey of Monte Carlo tree search methods", IEEE TCIAIG 2012, section 3.3 and algorithm 2.
-
-Deviations from algorithm 2:
-
-1. Positions that are the same, mirrored or turned are one node, whatever moves led there, and a
-   move has the visits and results of the node it leads to.  So the "tree" is tables by position.
-2. A playout adds all its positions instead of the first new one, and the move with the best mean
-   is played instead of the most visited.  This and 1 are as in the published tree of 4,000
-   playouts (`kept`; Nested Software, "Tic-Tac-Toe with a Neural Network", 2019,
-   https://dev.to/nestedsoftware/tic-tac-toe-with-a-neural-network-1fjn), where draws count as wins.
+1. Positions that are the same, mirrored or turned are one node, whatever moves led there.  So the
+   "tree" is tables by position, and a move has the visits and results of the node it leads to.
+2. A playout adds all its positions, and the move with the best mean is played, as with 1 in the
+   published tree of 4,000 playouts (`kept`; Nested Software, "Tic-Tac-Toe with a Neural Network",
+   2019, https://dev.to/nestedsoftware/tic-tac-toe-with-a-neural-network-1fjn), where draws win.
 3. Results are 1, 0 and -1 instead of 1 to 0, so `exploration` is twice the usual constant.
-4. Each search has a random stream of its own and starts from an empty tree, so a move is a function
-   of the seed and the position, and the agent is a policy.
+4. Each search has a random stream of its own and starts from an empty tree: the agent is a policy.
 5. One random word makes all draws of a playout, at most 9! orders cut out of 64 bits.
 """
 
@@ -41,10 +36,9 @@ from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, KTH_CELL, SET_SIZE, Ints, encode_seen, pick, solve
 
-Tree = tuple[Ints, Ints]
-"""By code, `(19683,)`: the playouts through each position, and the sum of their results for X."""
-Rules = tuple[Ints, Ints, Ints, Ints]
-"""The nodes that cells lead to, `(19683, 9)`; `legal`, `to_move` and `winner` of `Positions`."""
+Rules = tuple[Ints, Ints, Ints, Ints, Ints]
+"""The node of each position, `(19683,)`: the smallest code of its mirrored and turned images; the
+nodes that cells lead to, `(19683, 9)`; `legal`, `to_move` and `winner` of `Positions`."""
 
 
 class MCTSAgent(ValueAgent):
@@ -75,14 +69,14 @@ class MCTSAgent(ValueAgent):
         self._playouts = checked_count(playouts, "playouts")
         self._exploration, self._kept = weight, kept
         self._start = np.uint64(random_stream.start(checked_seed(seed)))
-        self._tree: Tree | None = None
+        self._tree: Ints | None = None
 
     def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
         """Choose the best mean; ties: moves that end the game, then the lowest index."""
         codes = encode_seen(boards)
         visits, means = self._moves(codes)
         means = np.where(visits, means, -2.0)
-        ends = solve().over[_nodes()[1][codes]]
+        ends = solve().over[rules()[1][codes]]
         is_best = means == means.max(axis=1, keepdims=True)
         actions: Actions = np.where(is_best & ends, 2, is_best).argmax(axis=1)
         untried = (visits == 0).all(axis=1)
@@ -101,23 +95,26 @@ class MCTSAgent(ValueAgent):
         return np.where(solve().masks[codes], self._moves(codes)[1], -np.inf)
 
     def _moves(self, codes: Ints) -> tuple[Ints, NDArray[np.float64]]:
-        solution, (nodes, moves) = solve(), _nodes()
-        children = moves[codes]
+        """Return the visits of moves, `(n, 9)`, and their mean results."""
+        nodes, children, _, to_move, _ = rules()
+        children = children[codes]
         visits, totals = np.zeros((2, *children.shape), np.int64)
         roots = np.zeros_like(codes) if self._kept else nodes[codes]  # 0: the empty board
         for root in np.unique(roots):
-            tree, at = self._tree or self._grow(int(root)), roots == root
-            visits[at], totals[at] = (table[children[at]] for table in tree)
-            self._tree = tree if self._kept else None
-        visits *= solution.masks[codes]
-        means = solution.to_move[codes, None] * totals / np.maximum(visits, 1)
+            at, tree = roots == root, self._grow(root)
+            visits[at], totals[at] = tree[:, children[at]]
+        visits *= solve().masks[codes]
+        means = to_move[codes, None] * totals / np.maximum(visits, 1)
         return visits, np.where(visits, means, 0.0)
 
-    def _grow(self, root: int) -> Tree:
-        visits, totals = np.zeros((2, len(solve().over)), np.int64)
+    def _grow(self, root: np.int64) -> Ints:
+        """Return a tree, `(2, 19683)`: playouts through each position, sum of results for X."""
+        if self._tree is not None:
+            return self._tree
         words = random_stream.ahead(self._streams(np.array([root])), self._playouts)[:, 0]
-        words, tree = random_stream.mix(words), (visits, totals)
-        _compiled()(root, words, self._exploration, tree, _rules())
+        tree = np.zeros((2, len(solve().over)), np.int64)
+        compiled()(root, random_stream.mix(words), self._exploration, tree, rules())
+        self._tree = tree if self._kept else None
         return tree
 
     def _streams(self, codes: Ints) -> Words:
@@ -126,12 +123,10 @@ class MCTSAgent(ValueAgent):
         return random_stream.mix(self._start + steps)
 
 
-def play_out(root: int, words: Words, exploration: float, tree: Tree, rules: Rules) -> None:
-    """Grow a tree in place, by one playout from the root, a position's code, for each random word.
-
-    The agent runs it compiled.
-    """
-    (visits, totals), (children, legal, to_move, winner) = tree, rules
+def play_out(root: int, words: Words, exploration: float, tree: Ints, rules: Rules) -> None:
+    """Grow a tree in place, by one playout from the root, a position's code, for each word."""
+    visits, totals = tree[0], tree[1]
+    _, children, legal, to_move, winner = rules
     path = np.empty(CELLS + 1, np.int64)
     for word in words:
         code, length, in_tree = root, 1, True
@@ -159,17 +154,13 @@ def play_out(root: int, words: Words, exploration: float, tree: Tree, rules: Rul
             word //= size
             path[length] = code
             length += 1
-        for i in range(length):
-            visits[path[i]] += 1
-            totals[path[i]] += winner[code]
-
-
-def _rules() -> Rules:
-    return _nodes()[1], solve().legal, solve().to_move, solve().winner
+        for node in path[:length]:
+            visits[node] += 1
+            totals[node] += winner[code]
 
 
 @cache
-def _compiled() -> Any:
+def compiled() -> Any:
     """Return `play_out` as machine code: compiled on its first call, kept on disk after it."""
     from tile_envs.base.compiled import compiled_loop  # importing numba takes half a second
 
@@ -177,10 +168,7 @@ def _compiled() -> Any:
 
 
 @cache
-def _nodes() -> tuple[Ints, Ints]:
-    """Return the node of each position, `(19683,)`, and of what each cell leads to, `(19683, 9)`.
-
-    A node is the smallest code among mirrored and turned images.
-    """
+def rules() -> Rules:
+    """Return the rules, made once."""
     nodes, _ = BoardCodes(TicTacToe(), merge_symmetric=True).of(solve().marks)
-    return nodes, nodes[solve().children]
+    return nodes, nodes[solve().children], solve().legal, solve().to_move, solve().winner

@@ -43,10 +43,8 @@ class ValuePlacer(BatchedSearch):
 
     def __init__(self, agent: Any, game: Game, depth: int = 1, name: str = "") -> None:
         if not isinstance(game, SlidingGame) or not hasattr(agent, "action_values"):
-            what = f"got {type(agent).__name__} and {game}"
-            raise UsageError(
-                f"a placer needs an agent's action_values in the sliding games, {what}."
-            )
+            what = f"{type(agent).__name__} and {game}"
+            raise UsageError(f"a placer needs action_values in the sliding games, got {what}.")
         check_plays(agent, game)
         super().__init__(agent, game)
         self._depth = checked_count(depth, "depth")
@@ -60,9 +58,9 @@ class ValuePlacer(BatchedSearch):
         return np.asarray(self.cell_values(boards, tiles, self._depth).argmin(axis=1))
 
     def cell_values(self, boards: Boards, tiles: Tiles | int, depth: int) -> Values:
-        """Return W(s, depth) of the states with a tile `(n,)` on each cell of boards `(n, R, C)`.
+        """Return W(s, depth) with a tile `(n,)` on each cell of boards `(n, R, C)`, `(n, R * C)`.
 
-        It is `(n, R * C)`, with infinity for occupied cells.
+        It is infinity for occupied cells.
         """
         flat = boards.reshape(len(boards), math.prod(self._game.shape))
         values = np.full(flat.shape, np.inf)
