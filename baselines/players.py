@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,6 +107,7 @@ def open_player(
     *,
     seed: int = 0,
     agent_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[str] = (),
     search: int | None = None,
     unfinished: bool = True,
     **search_options: Any,
@@ -119,7 +120,8 @@ def open_player(
         env: The environment or its id; None is the one of the run, or the agent's usual one.
         env_kwargs: The environment's options, added to those of a run.
         seed: The seed of a named agent's own random numbers.
-        agent_kwargs: A named agent's own options, or those of `SB3Model`.
+        agent_kwargs: A named agent's own options.
+        wrappers: Those that a model of Stable-Baselines3 by its file has learned with.
         search: The depth, in moves, of a search with the agent's action values.
         unfinished: Whether a run may be unfinished.
         **search_options: Options of the search, the fields of `SearchOptions`.
@@ -129,6 +131,7 @@ def open_player(
             environment, or an option is unusable.
     """
     options = checked_mapping(agent_kwargs, "agent_kwargs")
+    options |= {"wrappers": wrappers} if wrappers else {}
     env_id, asked = named(env, env_kwargs)
     if not isinstance(agent, str | Path):
         player = _of_object(agent, env_id, asked, seed, options)

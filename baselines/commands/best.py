@@ -8,7 +8,7 @@ import numpy as np
 
 from baselines.agents import STRONG, Task, usual_env
 from baselines.commands.options import Playing, PlayOptions
-from baselines.players import names_run
+from baselines.players import names_run, open_player
 from baselines.solver.boards import is_solved_quickly
 from baselines.training.run_folder import Run
 from baselines.viewing.moves import action_names, exact_values, in_words
@@ -54,7 +54,7 @@ def best(
     is_sliding = isinstance(game, SlidingGame)
     if playing.search == DEPTH and (agent in EXACT or not is_sliding):
         playing = replace(playing, search=None)  # exact values need none
-    played = playing.open(agent)
+    played = open_player(agent, **vars(playing))
     game = played.task.game
     known = exact_values(game) if agent in EXACT else None  # minimax has probabilities alone
     if not (values_of := getattr(played.agent, "action_values", known)):

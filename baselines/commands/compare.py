@@ -46,7 +46,7 @@ def compare(
     opened: dict[str, list[Player]] = {}
     tasks: dict[Any, Task] = {}  # each in the words of the first run that plays it
     for name in filter(names_run, names):
-        run = replace(playing, wrappers=()).open(name, unfinished=unfinished)
+        run = open_player(name, unfinished=unfinished, **vars(replace(playing, wrappers=())))
         same = tasks.setdefault(run.task.key, run.task)
         run = run._replace(task=replace(run.task, env_kwargs=same.env_kwargs))
         opened[name] = [with_path(run, name)]
@@ -57,9 +57,9 @@ def compare(
         learned.setdefault(run.task.env, {}).update(dict.fromkeys(sides))
     asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()]
     for name in (name for name in names if name not in opened):
-        own = {"wrappers": playing.wrappers} if names_file(name) else {}
+        wrappers = playing.wrappers if names_file(name) else ()
         games = asked or [(playing.env, playing.env_kwargs)]
-        players = [open_player(name, *task, seed=seed, agent_kwargs=own) for task in games]
+        players = [open_player(name, *task, seed=seed, wrappers=wrappers) for task in games]
         opened[name] = [with_path(player, name) for player in players]
     planned = [
         (player, as_side)

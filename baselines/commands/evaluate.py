@@ -60,7 +60,7 @@ def evaluate(
         raise UsageError("--placer-depth needs --placer-agent.")
     if placer_agent is not None and (exact or "placer" in playing.env_kwargs):
         raise UsageError("leave out --placer-agent: not with --exact, or a placer in --env-kwargs.")
-    opening: Any = {"agent_kwargs": agent_kwargs, "unfinished": unfinished}
+    how: Any = {"agent_kwargs": agent_kwargs, "unfinished": unfinished, **vars(playing)}
     results, failures = list[Result](), list[str]()
     try:
         for name in agents:
@@ -78,7 +78,7 @@ def evaluate(
                     continue
                 played = [Result(row)]
             else:
-                player = playing.open(name, seed, **opening)
+                player = open_player(name, seed=seed, **how)
                 player = with_path(player, name) if agents[1:] else player
                 if placer_agent is not None:
                     player = _placed_by(placer_agent, placer_depth or 1, player, unfinished)

@@ -8,7 +8,6 @@ from typing_extensions import Doc
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from baselines.commands import Shaped
-from baselines.players import Player, open_player
 from baselines.search.options import SearchOptions
 from baselines.settings import Seed
 
@@ -65,13 +64,6 @@ class PlayOptions(SearchOptions):
     env_kwargs: Shaped[dict[str, Any]] = field(default_factory=dict)
     wrappers: tuple[str, ...] = ()
     search: int | None = None
-
-    def open(self, agent: str, seed: int = 0, **options: Any) -> Player:
-        """Return an agent as these options have it; others are those of `open_player`."""
-        how = vars(self) | options
-        if wrappers := how.pop("wrappers"):
-            how["agent_kwargs"] = {**(how.get("agent_kwargs") or {}), "wrappers": wrappers}
-        return open_player(agent, seed=seed, **how)
 
 
 Playing = Annotated[PlayOptions, OmitArgPrefixes]

@@ -50,7 +50,7 @@ def play(
     if (against is None) == (hints is None):
         raise UsageError("give either --against AGENT (tic-tac-toe) or --hints AGENT (any game).")
     if hints is not None:
-        adviser = playing.open(hints, seed)
+        adviser = open_player(hints, seed=seed, **vars(playing))
         task, lines = adviser.task, hints_of(adviser)
         with open_screen(window, task.env) as screen:
             play_games(make(task.env, task.env_kwargs), screen, seed, hints=lines)

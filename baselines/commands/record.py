@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from baselines.commands import options
+from baselines.players import open_player
 from baselines.settings import Count
 from baselines.training.recording import Format
 from baselines.training.recording import record as record_games
@@ -31,6 +32,6 @@ def record(
         format: replay writes a file for each game, to watch and to train from. npz writes arrays of
             all transitions, with masks, to one file. minari makes a dataset for offline learning.
     """
-    played = playing.open(agent, seed)
+    played = open_player(agent, seed=seed, **vars(playing))
     command = shlex.join(["python", "-m", "baselines", *sys.argv[1:]])
     record_games(played.agent, played.task, episodes, seed, out, played.name, format, command)

@@ -8,6 +8,7 @@ from annotated_types import Interval
 
 from baselines.agents import NAMES
 from baselines.commands import options
+from baselines.players import open_player
 from baselines.settings import Count, Positive, Seed
 from baselines.training.run_folder import CONFIG
 from baselines.viewing.film import FRAMES, write_film
@@ -89,7 +90,7 @@ def games_of(
                 "--env-kwargs, --search, --seed or --side with them."
             )
         return recorded_games(path)
-    played = playing.open(name, seed or 0)
+    played = open_player(name, seed=seed or 0, **vars(playing))
     own = played.sides_to_evaluate(side, exact=False)[0]
     return [agent_game(played, seed or 0, options.given(side=own))]
 

@@ -162,10 +162,11 @@ class NTuple(ValueAgent, Learner):
         begins = 0, settings.half_games, settings.stage_games, settings.late_games
         self._begins = [*accumulate(begins, max)]  # after so many games it uses each network
         self._nets: dict[tuple[Network, bool], Net] = {}
-        numbers = new_weights(whole, width + (settings.averaging > 0), settings.iteration_games)
-        learned, means = np.split(numbers, [whole.entries * width])
-        self._numbers, self._means = learned.reshape(-1, width), means.reshape(-1, 1)
+        self._name = np.frombuffer(str(whole).encode(), np.uint8)
         self._initial = np.float32(settings.initial / whole.per_board)
+        end, columns = whole.entries * width, width + (settings.averaging > 0)
+        learned, means = np.split(new_weights(whole, columns, settings.iteration_games), [end])
+        self._numbers, self._means = learned.reshape(-1, width), means.reshape(-1, 1)
         if self._initial:
             self._numbers[:, 0] = self._initial
 
@@ -286,7 +287,7 @@ class NTuple(ValueAgent, Learner):
     def state_dict(self) -> State:
         """Return the numbers of entries, what they mean, and counts of what it has learned."""
         state = {
-            "network": np.frombuffer(str(self._networks[-1]).encode(), np.uint8),
+            "network": self._name,
             "iterations": np.array(self.iterations),
             "moves": np.array(self.moves),
             "recent returns": self.recent,
@@ -300,13 +301,14 @@ class NTuple(ValueAgent, Learner):
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over a state."""
-        name, own = state["network"].tobytes().decode(errors="replace"), str(self._networks[-1])
-        if name != own:
-            raise UsageError(f"the checkpoint's network is {name}, expected {own}.")
+        names = [name.tobytes().decode(errors="replace") for name in (state["network"], self._name)]
+        if names[0] != names[1]:
+            raise UsageError("the checkpoint's network is {}, expected {}.".format(*names))
         self.weights_version += 1
         self.samples = int(state.get("samples", 0))  # first: it says which the weights are
+        own = self.state_dict()
         for name in PER_ENTRY & state.keys():
-            self.state_dict()[name][:] = state[name]
+            own[name][:] = state[name]
         self.iterations, self.moves = int(state["iterations"]), int(state["moves"])
         self.recent = state["recent returns"].copy()
 

@@ -14,7 +14,7 @@ is chance.  V is that of any agent with action values, which include the reward.
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
@@ -74,7 +74,12 @@ class Expectimax(ValueAgent):
             raise UsageError(f"expectimax supports only the sliding games, not {game}.")
         given = read_settings(SearchOptions, options)
         self._game, self._milliseconds, face = game, given.milliseconds, given.downgrade
-        self._depths = _depths_by_cells(depth, given.deeper)
+        # The depth by the number of empty cells.
+        self._depths = np.full(MOST_CELLS + 1, checked_integer(depth, "depth", 1, DEEPEST))
+        for cells, more in sorted(given.deeper.items(), reverse=True):
+            if more <= depth:
+                raise UsageError(f"deeper must exceed depth {depth}, got {more} at {cells} cells.")
+            self._depths[: cells + 1] = more
         self._downgraded_from = None if face is None else _index_if_doubling(game, face)
         check_plays(agent, game)
         is_timed, threads = given.milliseconds is not None, given.threads or 1
@@ -164,16 +169,6 @@ class Expectimax(ValueAgent):
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     """Return the threads of a process: they are not forked."""
     return ThreadPoolExecutor(threads)
-
-
-def _depths_by_cells(depth: int, deeper: Mapping[int, int]) -> Depths:
-    """Return the depth by the number of empty cells, `(MOST_CELLS + 1,)`."""
-    depths = np.full(MOST_CELLS + 1, checked_integer(depth, "depth", 1, DEEPEST))
-    for cells, more in sorted(deeper.items(), reverse=True):
-        if more <= depth:
-            raise UsageError(f"deeper must be above depth {depth}, got {more} at {cells} cells.")
-        depths[: cells + 1] = more
-    return depths
 
 
 def _deepened(

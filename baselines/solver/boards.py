@@ -20,7 +20,7 @@ from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed.tables import CELL_BITS, check_packs
+from tile_envs.sliding.packed.tables import CELL_BITS, check_packs, packs
 from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.rules import Rules
 
@@ -92,10 +92,11 @@ def most_boards(game: SlidingGame) -> int:
 
 def is_solved_quickly(game: Game) -> TypeGuard[SlidingGame]:
     """Tell whether a game is a sliding game whose exact values take seconds at most."""
-    if isinstance(game, SlidingGame) and math.prod(game.shape) <= SMALL:
-        with suppress(UsageError):
-            check_size(game)
-            return isinstance(game.placer, str)
+    if not isinstance(game, SlidingGame) or not isinstance(game.placer, str):
+        return False
+    with suppress(UsageError):  # of rules that cannot be solved
+        small = math.prod(game.shape) <= SMALL and packs(game.shape)
+        return small and len(tile_ages(game.rules)) > 0
     return False
 
 
