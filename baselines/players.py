@@ -63,11 +63,9 @@ class Player(NamedTuple):
         return f"{replace(self.run.config, seed=0).key} {self.how}" if self.run else ""
 
     def sides_to_evaluate(self, side: str | None, exact: bool) -> tuple[str | None, ...]:
-        """Return the sides that rows are to be made for.
+        """Return the sides that rows are made for: all, or the one asked for.
 
-        Args:
-            side: The one asked for, if any: a side of the game; sampled, also "random" or "both".
-            exact: Whether the evaluation is exact.
+        Sampled, that may be "random" or "both" as well.
         """
         sides, asked = self.task.game.sides, self.task.env_kwargs.get("side")
         if None not in (side, asked) and side != asked:
@@ -81,10 +79,8 @@ class Player(NamedTuple):
             return self.task.sides if exact or self.run else sides[:1]
         needed, learned = (side,) if side in sides else sides, self.task.sides or sides
         if missing := [s for s in needed if s not in learned]:
-            raise UsageError(
-                f"{self.name} was not trained to play {missing[0]}, "
-                f"only {', '.join(learned)}: choose another side."
-            )
+            only = ", ".join(learned)
+            raise UsageError(f"{self.name} was not trained to play {missing[0]}, only {only}.")
         return sides if exact and side == BOTH else (side,)
 
 
@@ -147,10 +143,8 @@ def open_player(
             made = make_agent(name, task.game, seed, **options)
             player = Player(made, name.rpartition(":")[2], task)
     if player.run and not (player.run.finished or unfinished):
-        raise UsageError(
-            f"{agent} is unfinished: continue it with train --resume, or add --unfinished to "
-            "evaluate what it has learned so far."
-        )
+        advice = "continue it with train --resume, or add --unfinished to evaluate it as it is"
+        raise UsageError(f"{agent} is unfinished: {advice}.")
     return _searching(player, search, search_options)
 
 
@@ -194,10 +188,8 @@ def _strong(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
     folder = STRONG_FOLDER / game.name
     if getattr(game, "shape", None) != (4, 4) or not folder.exists():
         names = ", ".join(sorted(path.name for path in STRONG_FOLDER.iterdir()))
-        raise UsageError(
-            f"strong does not play {game}: it has networks for {names} on 4×4. Give another agent, "
-            "such as a run that has learned this game (of best: --agent RUN)."
-        )
+        other = "give a run that has learned it (of best: --agent RUN)"
+        raise UsageError(f"strong plays {names} on 4×4, not {game}: {other}.")
     try:
         return _of_run(str(folder), None, None)._replace(name=STRONG, task=task, run=None)
     except UsageError as error:
@@ -237,16 +229,15 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
 
 def _searching(player: Player, depth: int | None, options: Mapping[str, Any]) -> Player:
     """Return a player that searches with the action values of another, if a depth is given."""
-    given = given_options(options)
+    usual = vars(SearchOptions())
+    given = [name for name, value in options.items() if value != usual.get(name, ())]
     if depth is None:
         if given:
             raise UsageError(f"{given[0]} is an option of a search: give search, its depth, too.")
         return player
     searched: Any = player.agent
     if not hasattr(searched, "action_values"):
-        raise UsageError(
-            f"a search takes an agent's action values, and {player.name} has no action_values."
-        )
+        raise UsageError(f"a search takes action values, and {player.name} has no action_values.")
     from baselines.search.expectimax import Expectimax  # late: it compiles
 
     depth = checked_integer(depth, "search", 1, DEEPEST)
@@ -255,12 +246,6 @@ def _searching(player: Player, depth: int | None, options: Mapping[str, Any]) ->
     values = [f"{name} {options[name]}".removesuffix(".0") for name in decide]
     how = ", ".join([f" {depth}-ply", *values])
     return player._replace(agent=agent, name=player.name + how, how=player.how + how)
-
-
-def given_options(options: Mapping[str, Any]) -> list[str]:
-    """Return the names of the options of a search that are not as usual."""
-    usual = vars(SearchOptions())
-    return [name for name, value in options.items() if name not in usual or value != usual[name]]
 
 
 def make_agent(name: str | type[Any], game: Game, seed: int = 0, **options: Any) -> Agent:
