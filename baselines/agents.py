@@ -96,8 +96,7 @@ class StochasticAgent(BoardAgent):
         """Draw an action for each board, `(n,)`."""
         cumulative = self.action_probabilities(boards).cumsum(axis=1)
         drawn = self._rng.random(len(cumulative)) * cumulative[:, -1]
-        actions: Actions = (cumulative > drawn[:, None]).argmax(axis=1)
-        return actions
+        return np.asarray((cumulative > drawn[:, None]).argmax(axis=1))
 
 
 def one_or_many(batch_values: Values) -> Values:
@@ -134,8 +133,7 @@ class ValueAgent(BoardAgent):
 
     def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
         """Return the first best action of each board, `(n,)`."""
-        actions: Actions = self.action_values(boards).argmax(axis=1)
-        return actions
+        return np.asarray(self.action_values(boards).argmax(axis=1))
 
 
 class RandomAgent(StochasticAgent):
@@ -159,8 +157,7 @@ class GreedyAgent(StochasticAgent):
 
 def equal_probabilities(marked: NDArray[Any]) -> NDArray[np.float64]:
     """Return equal probabilities, in each row, of the marked actions, if there are any."""
-    probabilities: NDArray[np.float64] = marked / np.maximum(marked.sum(axis=1, keepdims=True), 1)
-    return probabilities
+    return np.asarray(marked / np.maximum(marked.sum(axis=1, keepdims=True), 1))
 
 
 def instance(kind: type[Any], values: Mapping[str, Any], **options: Any) -> Any:
@@ -196,33 +193,17 @@ def distinct(boards: Observations) -> tuple[Observations, NDArray[np.int64]]:
 
 @dataclass(frozen=True)
 class Task:
-    """What an agent plays.
-
-    Attributes:
-        env: The environment's id.
-        env_kwargs: Its options, as `gym.make` takes them.
-        sides: The sides that are learned or evaluated, such as "X" and "O" in tic-tac-toe; none in
-            a game of one player.
-    """
+    """What an agent plays: an environment's id and options, as `gym.make` takes them."""
 
     env: str
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    sides: tuple[str, ...] = ()
+    sides: tuple[str, ...] = ()  # that are learned or evaluated; none in a game of one player
 
     @classmethod
-    def of(
-        cls, env_id: str, env_kwargs: Mapping[str, Any] | None = None, side: str = BOTH
-    ) -> "Task":
-        """Return the task that a person asks for, of one of a game's sides or "both".
-
-        The id may be `my_module:Id`, which imports the module first.
-        """
-        options = checked_mapping(env_kwargs, "env_kwargs")
-        task = cls(resolve_id(env_id), options)
-        sides = task.game.sides
-        if side not in (*sides, BOTH):
-            raise UsageError(f"{task.env} has no side {side!r}: expected {(*sides, BOTH)}.")
-        return replace(task, sides=sides if side == BOTH else (side,))
+    def of(cls, env_id: str, env_kwargs: Mapping[str, Any] | None = None) -> "Task":
+        """Return the task that a person asks for; the id may be `my_module:Id`, to be imported."""
+        task = cls(resolve_id(env_id), checked_mapping(env_kwargs, "env_kwargs"))
+        return replace(task, sides=task.game.sides)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -238,17 +219,11 @@ class Task:
 
 
 class Entry(NamedTuple):
-    """An agent that has a name.
+    """An agent that has a name."""
 
-    Attributes:
-        path: Its class, `module:Class`.
-        env: The environment that it is trained or evaluated in if none is named.
-        learns: Whether it is trained before it plays.
-    """
-
-    path: str
-    env: str = "Tiles2048-v0"
-    learns: bool = False
+    path: str  # its class, `module:Class`
+    env: str = "Tiles2048-v0"  # if none is named
+    learns: bool = False  # before it plays
 
 
 AGENTS = {
@@ -274,27 +249,18 @@ LEARNERS = [name for name, entry in AGENTS.items() if entry.learns]
 
 
 def agent_class(name: str) -> type[Any]:
-    """Return the class of an agent; the module of `my_module:MyAgent` is imported.
-
-    Args:
-        name: One of `AGENTS`, or `module:Class` as a person has typed it.
-    """
+    """Return the class of an agent, by one of `AGENTS` or by `module:Class` as a person types it."""
     module, _, qualified = (AGENTS[name].path if name in AGENTS else name).partition(":")
-    if name in AGENTS:
-        with extra("baselines"):
-            import_module(module)
-    elif qualified.replace(".", "_").isidentifier():  # else a path of Windows, perhaps
-        import_named(module)
-    else:
+    if not qualified.replace(".", "_").isidentifier():  # of a path of Windows, too
         raise UsageError(
             f"there is no agent {name!r}: expected {', '.join(NAMES)}, a trained "
             "run's folder (there is none of this name), or a class of your own, my_module:MyAgent."
         )
+    with extra("baselines"):
+        (import_module if name in AGENTS else import_named)(module)
     agent = getattr(sys.modules[module], qualified, None)
     if not isinstance(agent, type) or not hasattr(agent, "predict"):
-        raise UsageError(
-            f"{name} is no agent: expected a class with a method predict(observation)."
-        )
+        raise UsageError(f"{name} is no agent: expected a class with predict(observation).")
     return agent
 
 
