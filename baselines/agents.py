@@ -249,7 +249,7 @@ LEARNERS = [name for name, entry in AGENTS.items() if entry.learns]
 
 
 def agent_class(name: str) -> type[Any]:
-    """Return the class of an agent, by one of `AGENTS` or by `module:Class` as a person types it."""
+    """Return the class of an agent: one of `AGENTS`, or `module:Class` as a person types it."""
     module, _, qualified = (AGENTS[name].path if name in AGENTS else name).partition(":")
     if not qualified.replace(".", "_").isidentifier():  # of a path of Windows, too
         raise UsageError(

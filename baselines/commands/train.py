@@ -111,14 +111,17 @@ def typed(name: str, words: Sequence[str]) -> dict[str, Any]:
         options[setting] = Annotated[kind, Doc(said.get(setting, ""))]
     known = TypedDict("Options", options, total=False)  # type: ignore
     known.__doc__ = run.train.__doc__
-    usual: dict[str, Any] = {}
-    description = ""
+    usual, description = dict[str, Any](), ""
     if not HELP.isdisjoint(words):  # which tells the tuned numbers
         others = typed(name, [word for word in words if word not in HELP])
         named = {n: others[n] for n in ("env", "env_kwargs", "preset") if n in others}
         config = run.config_for(name, **named)
         usual = {n: getattr(config, n) for n in ("env", *run.USUAL)} | config.settings
-        description = _description(name, learner)
+        description = (inspect.getdoc(learner) or name).split("\n")[0]
+        presets = [f"{kind}: {', '.join(names)}" for kind, names in run.presets_of(name).items()]
+        if presets:
+            listed = "Presets (sets of tuned settings), by kind of game or id"
+            description += f" {listed}: {'; '.join(presets)}."
     with parsing():
         given: dict[str, Any] = tyro.cli(
             known,  # type: ignore[arg-type]
@@ -129,14 +132,6 @@ def typed(name: str, words: Sequence[str]) -> dict[str, Any]:
             config=(tyro.conf.OmitArgPrefixes,),
         )
     return {name: value for name, value in given.items() if value != {}}
-
-
-def _description(name: str, learner: type[Learner]) -> str:
-    """Return what `--help` says of a learner: what it is, and which presets there are."""
-    first = (inspect.getdoc(learner) or name).split("\n")[0]
-    presets = [f"{kind}: {', '.join(names)}" for kind, names in run.presets_of(name).items()]
-    listed = f" Presets (sets of tuned settings), by kind of game or id: {'; '.join(presets)}."
-    return first + listed * bool(presets)
 
 
 def closing_text(folder: Path, learner: Learner, test_games: int | None = None) -> str:
@@ -174,15 +169,10 @@ def _best_board(learner: Learner, task: Task, games: int) -> list[str]:
 
 
 def side_by_side(commands: Mapping[Path, Sequence[str]], at_once: int) -> Iterator[Path]:
-    """Run training commands, `at_once` of them at a time, and yield each run's folder at its end.
+    """Run the words of training commands, `at_once` at a time; yield each folder at its run's end.
 
-    Args:
-        commands: The words of `python -m baselines` by the folder of the run.
-        at_once: The number of processes, which share the memory that is free.
-
-    Raises:
-        ValueError: If one of them fails; the others are stopped, and can be resumed.
-        Interrupted: If the call is interrupted; all runs are stopped, and can be resumed.
+    If one fails (`ValueError`), or the call is interrupted, the others are stopped, and can be
+    resumed.
     """
     running: set[subprocess.Popen[str]] = set()
     stopping, env = threading.Event(), os.environ | {SHARE: str(free_memory() // at_once)}
@@ -200,7 +190,6 @@ def side_by_side(commands: Mapping[Path, Sequence[str]], at_once: int) -> Iterat
             if stopping.is_set():  # it has begun while the others were stopped
                 process.terminate()
             said = process.communicate()[1].splitlines()
-            running.discard(process)
         return process.returncode, said
 
     with Progress("training", len(commands)) as progress, ThreadPoolExecutor(at_once) as pool:
@@ -219,5 +208,5 @@ def side_by_side(commands: Mapping[Path, Sequence[str]], at_once: int) -> Iterat
         finally:
             stopping.set()
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in list(running):
+            for process in [*running]:
                 process.terminate()
