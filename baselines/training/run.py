@@ -100,6 +100,8 @@ def train(
         Interrupted: If it is interrupted; a run in a folder can be resumed.
     """
     name = f"{agent.__module__}:{agent.__qualname__}" if isinstance(agent, type) else agent
+    if out == "":
+        raise UsageError("out must be the name of a folder, got ''.")
     if checkpoint_every is not None:
         checkpoint_every = checked_number(checkpoint_every, "checkpoint_every")
     if take_over:
