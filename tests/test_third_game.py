@@ -115,7 +115,7 @@ def test_it_has_the_presets_of_its_kind():
         assert own.preset == "preset default of sliding games"
     small = config_for("qtable", ENV, SMALL)
     assert (small.preset, small.settings["initial"]) == ("preset small of sliding games", None)
-    with pytest.raises(ValueError, match="'x' for qtable on Powers3-v0: there is 'default'"):
+    with pytest.raises(ValueError, match="'x' on Powers3-v0: expected default"):
         config_for("qtable", ENV, preset="x")
 
 

@@ -237,7 +237,7 @@ def resumed(folder: Path, agent: str, ask: Callable[..., RunConfig]) -> Learner:
     for name, used in learner.used(seconds).items():
         before, now = getattr(begun, name), getattr(config, name)
         if (now or math.inf) < min(used, before or math.inf):
-            raise UsageError(f"{folder} has used {number(used)} {name}: give more than {now}.")
+            raise UsageError(f"{folder} has {number(used)} {name}: give more than --{name} {now}.")
     budgets, has_changed = begun.budgets, config.budget != begun.budget
     if has_changed and has_learned:
         budgets = (*(budgets or (begun.budget,)), config.budget)
