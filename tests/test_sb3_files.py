@@ -73,11 +73,11 @@ def test_what_does_not_fit_is_said_in_one_line(folder, tmp_path):
     (tmp_path / "a.zip").write_bytes(b"PK")
     for words, named in (
         ((tmp_path / "a.zip", *GAME), "a.zip is no model"),
-        ((folder / "DQN.zip",), "observation_space Box(0, 17, (2, 2), uint8)"),
+        ((folder / "DQN.zip",), "Observation spaces do not match: Box(0, 17, (2, 2), uint8)"),
         ((folder / "DQN.zip", *GAME, "--wrappers", "Log2Reward"), "wrappers"),
     ):
         assert named in refused("evaluate", *words)
-    with pytest.raises(ValueError, match="observation_space"):
+    with pytest.raises(ValueError, match="Observation spaces"):
         load(folder / "DQN.zip")
 
 
