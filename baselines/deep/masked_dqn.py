@@ -48,9 +48,11 @@ class MaskedDQN(DQN):
     q_net: BoardQNetwork
     q_net_target: BoardQNetwork
 
-    def __init__(self, policy: Any, env: Any, learning_rate: Any = 0.02, **options: Any) -> None:
+    def __init__(
+        self, policy: Any, env: Any, learning_rate: Any = 0.02, *args: Any, **options: Any
+    ) -> None:
         self.loss_weight = options.pop("loss_weight", 1.0)
-        super().__init__(policy, env, learning_rate, **options)
+        super().__init__(policy, env, learning_rate, *args, **options)
 
     def _setup_model(self) -> None:
         self.policy_kwargs = self.policy_kwargs | {"gamma": self.gamma}  # the caller's is kept
