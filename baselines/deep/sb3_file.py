@@ -34,8 +34,8 @@ OWN = {PPO: "clip_range", TRPO: "cg_max_steps"}
 class SB3Model:
     """A model from a file; it gets the masks if its algorithm takes them.
 
-    The environment is of the game that it plays; the wrappers are the names of those that it has
-    learned with, the innermost first.  Its `name` is that of its algorithm.
+    The environment is of the game that it plays; `wrappers` are the names of those that it has
+    learned with, the innermost first.
     """
 
     def __init__(self, path: Path, env: Any, wrappers: Sequence[str] = ()) -> None:

@@ -1,9 +1,7 @@
 """What learners on Stable-Baselines3 have in common: games, iterations, checkpoints.
 
-The models, their rollouts and their optimizers are SB3's or sb3-contrib's.  So are the names and
-most defaults of settings.  What SB3 keeps private is used in this file alone, but for what
-`MaskedDQN` and its policy override; `pyproject.toml` bounds the versions, and
-`tests/test_learners.py` notices a change.
+What SB3 keeps private is used in this file alone, but for what `MaskedDQN` and its policy override;
+`pyproject.toml` bounds the versions, and `tests/test_learners.py` notices a change.
 """
 
 import time

@@ -24,10 +24,7 @@ LAST = 2.0  # seconds for which the last position stays
 def write_film(
     games: Sequence[Viewing], path: Path, speed: float, frames: int = FRAMES, comment: str = ""
 ) -> None:
-    """Write games as a film, `.gif` or `.mp4`, at so many positions a second, and at most `frames`.
-
-    Each is played to its end; a GIF repeats itself, and may hold a comment.
-    """
+    """Write whole games as a film, `.gif` or `.mp4`, of `speed` positions a second."""
     if speed > FASTEST:
         raise UsageError(f"a film shows at most {FASTEST} positions a second, got {speed:g}.")
     check_kind(games)
