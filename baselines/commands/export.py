@@ -36,10 +36,7 @@ TEMPLATE = Path(__file__).with_name("card.txt")
 
 
 def export(
-    run: Annotated[Positional[Path], arg(metavar="RUN")],
-    /,
-    out: Path,
-    episodes: Count = 200,
+    run: Annotated[Positional[Path], arg(metavar="RUN")], /, out: Path, episodes: Count = 200
 ) -> None:
     """Make a small copy of a trained agent, for sharing: it plays, but cannot learn.
 

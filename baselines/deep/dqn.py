@@ -27,8 +27,8 @@ from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
 from tile_envs.game import Floats
 
+# The arrays of a replay buffer.
 STORED = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
-"""The arrays of a replay buffer."""
 
 
 @dataclass(frozen=True)

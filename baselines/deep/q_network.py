@@ -27,12 +27,10 @@ from tile_envs.games import game_from_json
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.wrappers.transforms import Planes
 
-ILLEGAL = -1e9
-"""The value of an illegal action, far below any other."""
+ILLEGAL = -1e9  # the value of an illegal action, far below any other
 OPTIONS: dict[str, Any] = {"network": "patterns", "width": 32, "hidden": (64,), "reward_scale": 1.0}
 """Those of `policy_kwargs` that are of `BoardQNetwork`, and their defaults; see `DQNSettings`."""
-LENGTH = 4
-"""The cells of a line; where a board has fewer in a row or column, all of them."""
+LENGTH = 4  # cells of a line; where a board has fewer in a row or column, all of them
 MOST_CONTENTS = 2_500_000
 """Contents of all lines and squares.  For no more than these, the largest tiles share a value: in
 2584 those from 121393 on, on 4×4."""
@@ -43,8 +41,7 @@ class BoardQNetwork(QNetwork):
     """Action values of boards, those of illegal actions far below all others.
 
     Q(s, a) = r(s, a) + γ V(s'), s' being the afterstate of s and a: the network learns only what
-    the rules do not say, and shares it among all positions that lead to the same afterstate.  The
-    value of an afterstate that ends the game is 0.  The network is a `PatternNetwork`, or
+    the rules do not say.  V is 0 where the game ends.  The network is a `PatternNetwork`, or
     `BoardConvolutions` and hidden layers; the game is JSON text (see `game_of`).
     """
 

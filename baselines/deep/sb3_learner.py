@@ -30,8 +30,7 @@ from tile_envs.plug.sb3 import SB3VecEnv
 OURS = {"opponent", "network", "width", "hidden", "n_envs", "final_learning_rate", "reward_scale"}
 OURS |= {"threads", "rollout_steps", "replays", "replay_steps"}
 """Settings that are no arguments of the model; all others are."""
-PART = 2048
-"""Boards that a network is given at once: their vectors fit into a processor's cache."""
+PART = 2048  # boards that a network is given at once: their vectors fit into a processor's cache
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from tile_envs.sliding.rules import ACTIONS
 
 TIED, DIGITS = 1e-9, 9
 """Values that differ by less, as a part of the best one, count as equal; decimals that are told."""
-AT_ONCE = 1 << 14
-"""Boards that are looked up at once."""
+AT_ONCE = 1 << 14  # boards that are looked up
 
 
 def questions(

@@ -29,8 +29,7 @@ from tile_envs.games import make
 from tile_envs.replay import Playthrough, Replay, begin, read, replay_of, write
 from tile_envs.words import counted
 
-VERSION = 2
-"""Raised when the same command records other games of an agent that draws nothing."""
+VERSION = 2  # raised when the same command records other games of an agent that draws nothing
 Format = Literal["replay", "npz", "minari"]
 Columns = dict[str, NDArray[Any]]
 Trajectory = dict[str, Any]

@@ -25,8 +25,7 @@ AXES = {"games": ("games", 1.0), "minutes": ("seconds", 1 / 60), "steps": ("time
 FILE = Path(__file__).with_name("pictures.mplstyle")
 STYLE = mpl.rc_params_from_file(FILE, use_default_template=False)
 COLORS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
-MOST_OPTIONS = 4
-"""The most options that a label names, so that the legend is narrower than the picture."""
+MOST_OPTIONS = 4  # that a label names, so that the legend is narrower than the picture
 styled = partial(mpl.rc_context, STYLE)
 """All pictures are drawn in the body of `with styled()`."""
 

@@ -13,8 +13,7 @@ from tile_envs.files import replacing
 from tile_envs.play.controls import View, controls_of
 from tile_envs.rendering.canvas import Picture, shrunk
 
-FRAMES = 300
-"""The most positions that a film shows if nothing else is said, spread over the game."""
+FRAMES = 300  # the usual most, spread over the game
 GIF_WIDTH, FOUR_COLUMNS = 280, 492
 """The width of GIFs of boards of four columns, and of their pictures; wider ones shrink alike."""
 FASTEST = 50  # positions a second: what shows GIFs takes shorter times for mistakes

@@ -24,8 +24,7 @@ from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, encode_seen, solve
 from tile_envs.words import counted, number, printable
 
-EXACT = "exact, "
-"""How the names of exact sources begin."""
+EXACT = "exact, "  # how the names of exact sources begin
 
 
 class MoveValues:

@@ -44,10 +44,8 @@ from tile_envs.tictactoe.positions import O, X
 
 TEMPLATE = Path(__file__).with_name("page.html")
 DIGITS = "0123456789abcdefghijklmnopqrstuv"  # of cells: a tile index, or 0 empty, 1 X, 2 O
-LARGEST = 16 << 20
-"""The most bytes of a question to a server: a game of a million moves fits."""
-HOSTS = ("127.0.0.1", "localhost")
-"""The address of this machine alone, and its name."""
+LARGEST = 16 << 20  # bytes of a question to a server: a game of a million moves fits
+HOSTS = ("127.0.0.1", "localhost")  # the address of this machine alone, and its name
 
 
 def write_page(games: Sequence[Viewing], path: Path) -> None:
@@ -109,19 +107,12 @@ def positions_of(played: Playthrough, first: int, last: int) -> dict[str, Any]:
 
 def thoughts_of(values: MoveValues, positions: Sequence[Position]) -> list[dict[str, Any]]:
     """Return the values of the actions in positions, source by source; None for illegal ones."""
-    found = [values.of(position) for position in positions]
-    return [
-        {
-            "name": name,
-            "exact": name.startswith(EXACT),
-            "values": [[_rounded(v) for v in each.get(name, ())] for each in found],
-        }
-        for name in values.sources
-    ]
-
-
-def _rounded(value: float) -> float | None:
-    return float(f"{value:.6g}") if math.isfinite(value) else None
+    thoughts, found = [], [values.of(position) for position in positions]
+    for name in values.sources:
+        rows = [each.get(name, ()) for each in found]
+        told = [[float(f"{v:.6g}") if math.isfinite(v) else None for v in row] for row in rows]
+        thoughts.append({"name": name, "exact": name.startswith(EXACT), "values": told})
+    return thoughts
 
 
 def _new_cells(game: Game, boards: Boards, actions: Sequence[int]) -> list[int]:
@@ -136,8 +127,7 @@ def _new_cells(game: Game, boards: Boards, actions: Sequence[int]) -> list[int]:
 class Server(ThreadingHTTPServer):
     """Answers the page, at `address`, and its questions about a game, on this machine alone.
 
-    Seeds are texts, since a browser's numbers have 53 bits.  A `ValueError` says what is wrong with
-    a question.  Port 0 is any that is free.
+    Seeds are texts, since a browser's numbers have 53 bits.  Port 0 is any that is free.
     """
 
     def __init__(self, viewing: Viewing, port: int = 0) -> None:
@@ -254,9 +244,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, kind: str, content: bytes) -> None:
         self.send_response(status)
-        heads = {"Content-Type": kind, "Content-Length": len(content), "Cache-Control": "no-store"}
-        for name, value in heads.items():
-            self.send_header(name, str(value))
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
         self.end_headers()
         self.wfile.write(content)
 
