@@ -39,8 +39,7 @@ class MaskedDQN(DQN):
         policy: "BoardPolicy".
         env: An `SB3VecEnv`, or single environments.
         learning_rate: The learning rate of Adagrad.
-        **options: Those of SB3's `DQN`, and `loss_weight`: the factor of negative rewards in
-            training; in tic-tac-toe these are losses.
+        **options: Those of SB3's `DQN`, and `loss_weight`, the factor of negative rewards.
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"BoardPolicy": BoardPolicy}

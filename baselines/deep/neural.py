@@ -142,8 +142,8 @@ class Published:
     def learn(self, rng: np.random.Generator, *experience: NDArray[Any]) -> None:
         """Reduce the squared errors of the actions that count, in minibatches.
 
-        The experience has, of each action, the code of the board times 9 plus the action; the next
-        board's code, or -1 after a game's last action; and the value of the game's result.
+        Experience: of each action, the code of the board times 9 plus the action; the next board's
+        code, or -1 after a game's last action; and the value of the game's result.
         """
         codes, targets, counts = self._lesson(*experience)
         optimizer = self.optimizer(self._network.parameters(), self._settings.learning_rate)

@@ -9,10 +9,8 @@ from the last action of a game to the first, so that a result reaches the first 
 (Watkins and Dayan, "Q-learning", 1992).  In self-play the next state is the other player's, and its
 value is turned into one's own: negative, and a loss costs `loss_weight`.
 
-Against a random opponent, the best O accepts a few losses.  `loss_weight` makes a loss cost more
-than a win brings; the best O is then one that never loses.
-
-The defaults are those of a published Q-table for tic-tac-toe, whose learning rate is not known.
+Against a random opponent, the best O accepts a few losses; with a larger `loss_weight` it never
+loses.  The defaults are those of a published Q-table, whose learning rate is not known.
 """
 
 import math
