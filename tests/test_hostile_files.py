@@ -20,8 +20,7 @@ import pytest
 from commands import typed
 
 from baselines import load, train
-from baselines.solver.solution import FILE, Solution
-from baselines.solver.solve import solution_of
+from baselines.solver.solve import FILE, Solution, solution_of
 from baselines.training import run_folder as runs
 from baselines.training.run_folder import CONFIG, Run
 from baselines.viewing.moves import recorded_games

@@ -14,7 +14,7 @@ import pytest
 from commands import refused, typed
 from test_watch import SMALL, game, labels, shown_labels
 
-from baselines.viewing.server import LARGEST, Server, serve_page
+from baselines.viewing.page import LARGEST, Server, serve_page
 from tile_envs.replay import read
 
 START = {"seed": "5", "reset": {}, "actions": [], "first": 0}

@@ -18,8 +18,7 @@ from baselines.evaluation.sampled import play
 from baselines.search.expectimax import Expectimax
 from baselines.solver.boards import most_boards, start_boards, tile_ages
 from baselines.solver.optimal import OptimalAgent
-from baselines.solver.solution import Solution
-from baselines.solver.solve import solution_of, solve
+from baselines.solver.solve import Solution, solution_of, solve
 from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
 
 # Exact values of 2584 on 2×3 as a course published them in 2017, tile 1 with 0.9 and 2 with 0.1.

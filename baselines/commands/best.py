@@ -16,16 +16,12 @@ from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import read_board, rows_of
 
-DEPTH = 3
-USUAL = PlayOptions(search=DEPTH)
+USUAL = PlayOptions(search=3)
 EXACT = ("optimal", "minimax", "minimax_first")
 
 
 def best(
-    board: str,
-    agent: str | None = None,
-    playing: Playing = USUAL,
-    json: bool = False,
+    board: str, agent: str | None = None, playing: Playing = USUAL, json: bool = False
 ) -> None:
     """Say which move is best on a board, and what each move is worth.
 
@@ -52,7 +48,7 @@ def best(
         small = "optimal" if is_solved_quickly(game) else STRONG
         agent = agent or (small if isinstance(game, SlidingGame) else "minimax")
     is_sliding = isinstance(game, SlidingGame)
-    if playing.search == DEPTH and (agent in EXACT or not is_sliding):
+    if playing.search == USUAL.search and (agent in EXACT or not is_sliding):
         playing = replace(playing, search=None)  # exact values need none
     played = open_player(agent, **vars(playing))
     game = played.task.game

@@ -36,10 +36,7 @@ TEMPLATE = Path(__file__).with_name("card.txt")
 
 
 def export(
-    run: Annotated[Positional[Path], arg(metavar="RUN")],
-    /,
-    out: Path,
-    episodes: Count = 200,
+    run: Annotated[Positional[Path], arg(metavar="RUN")], /, out: Path, episodes: Count = 200
 ) -> None:
     """Make a small copy of a trained agent, for sharing: it plays, but cannot learn.
 
@@ -79,9 +76,8 @@ def export(
 
 def _card(copied: Player, noted: Run, games: int, episodes: int) -> str:
     agent, name, task = copied.agent, copied.name, copied.task
-    config, exported = noted.config, noted.exported or {}
+    config, exported, options = noted.config, noted.exported or {}, dict(task.env_kwargs)
     assert isinstance(agent, Learner)
-    options = dict(task.env_kwargs)
     if task.sides:
         asked = [options | {"side": side} for side in task.sides]
         rows = [evaluate_exactly(agent, task.env, each, name=name) for each in asked]
@@ -143,7 +139,7 @@ def _command(config: RunConfig, games: int) -> list[str]:
 
 def _again(agent: Learner) -> str:
     """Return in words what the command on a card makes."""
-    config, version, settings = agent.config, type(agent).version, agent.config.settings
+    config, settings = agent.config, agent.config.settings
     if config.budgets or config.games == 0:  # a person has taught it
         return "No single command makes that run again. This one has its settings"
     changes = []
@@ -151,6 +147,6 @@ def _again(agent: Learner) -> str:
         changes.append("the clock that its schedules followed")
     if settings.get("threads", 1) > 1:
         changes.append("the order in which its threads learned")
-    if config.agent_version != version:
+    if config.agent_version != (version := type(agent).version):
         changes.append(f"what has changed in version {version} of {config.label}")
     return ", but for ".join(["This command makes that run again", *changes])

@@ -111,9 +111,7 @@ def episode_of(game: Playthrough, mark: int) -> Episodes:
 def _untrained(name: str, seed: int) -> Path:
     """Return the folder of an agent that a person teaches, made when there is none yet."""
     if PUBLISHED not in presets_for(name, ENV, Task(ENV).game):
-        raise UsageError(
-            f"{name} does not learn from a person: expected qtable, value_table or neural."
-        )
+        raise UsageError(f"qtable, value_table or neural learns from a person, not {name}.")
     folder = Path("runs", f"{name}-person")
     if not (folder / CONFIG).exists():
         config = config_for(name, ENV, preset=PUBLISHED, seed=seed)

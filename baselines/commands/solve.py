@@ -17,8 +17,7 @@ from baselines.commands.options import Env, EnvKwargs
 from baselines.settings import Count, Seed
 from baselines.solver.boards import check_size
 from baselines.solver.questions import questions_of
-from baselines.solver.solution import FILE, Solution
-from baselines.solver.solve import compile_steps
+from baselines.solver.solve import FILE, Solution, compile_steps
 from baselines.solver.solve import solve as solve_game
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError

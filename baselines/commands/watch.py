@@ -13,8 +13,7 @@ from baselines.settings import Count, Positive, Seed
 from baselines.training.run_folder import CONFIG
 from baselines.viewing.film import FRAMES, write_film
 from baselines.viewing.moves import Viewing, agent_game, recorded_games
-from baselines.viewing.page import write_page
-from baselines.viewing.server import serve_page
+from baselines.viewing.page import serve_page, write_page
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file
 from tile_envs.play.player import leaving_by_ctrl_c, open_screen, watch_game

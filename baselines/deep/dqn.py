@@ -1,11 +1,7 @@
 """Deep Q-learning (Mnih et al., "Human-level control through deep reinforcement learning", 2015).
 
-The text to learn from is `benchmarks/libraries/cleanrl_dqn.py`: the algorithm in one file.
-
-A network learns Q(s, a), the discounted return to expect from action a on board s.  Games are
-played side by side, ε-greedily; their transitions (s, a, r, s') go into a replay buffer.  After
-each step of all games, gradient steps on minibatches of the buffer move Q(s, a) towards a target
-with the value of s' by a target network.  What this one adds to that file:
+The text to learn from is `benchmarks/libraries/cleanrl_dqn.py`: the algorithm in one file.  What
+this one adds to that file:
 
 1.  Networks of afterstates (`BoardQNetwork`).
 2.  Double Q-learning, n-step returns, Adagrad, and a weight for losses (`MaskedDQN.train`).
@@ -31,8 +27,8 @@ from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
 from tile_envs.game import Floats
 
+# The arrays of a replay buffer.
 STORED = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
-"""The arrays of a replay buffer."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +82,8 @@ class DQNLearner(ValueAgent, SB3Learner):
     counters = (*SB3Learner.counters, "exploration_rate", "_n_calls", "_episode_num")
 
     def _new_model(self, arguments: dict[str, Any]) -> MaskedDQN:
-        n, each = self._settings.buffer_size, 2 * math.prod(self._game.shape) + 8 + 3 * 4
         # A transition has two boards of bytes.
+        n, each = self._settings.buffer_size, 2 * math.prod(self._game.shape) + 8 + 3 * 4
         check_memory(n * each, f"a buffer of {n:,}", "give a buffer_size of at most {}", each)
         network = {name: getattr(self._settings, name) for name in OPTIONS}
         return MaskedDQN("BoardPolicy", self.envs, train_freq=1, policy_kwargs=network, **arguments)

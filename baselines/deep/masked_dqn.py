@@ -1,8 +1,7 @@
 """Stable-Baselines3's DQN with action masks: illegal actions are neither taken nor bootstrapped.
 
-The Q-network gives illegal actions a value far below any (`q_network`), which masks greedy play and
-the choice of the next action in the target.  Exploration is drawn for each game separately, among
-its legal actions.  `MaskedDQN.train` lists what else differs.
+The Q-network gives illegal actions a value far below any (`q_network`).  Exploration is drawn for
+each game separately, among its legal actions.  `MaskedDQN.train` lists what else differs.
 
     envs = make_sb3("Tiles2048-v0", 64)  # of tile_envs.plug.sb3
     model = MaskedDQN("BoardPolicy", envs, policy_kwargs={"reward_scale": 1 / 1024})
@@ -40,8 +39,7 @@ class MaskedDQN(DQN):
         policy: "BoardPolicy".
         env: An `SB3VecEnv`, or single environments.
         learning_rate: The learning rate of Adagrad.
-        **options: Those of SB3's `DQN`, and `loss_weight`: the factor of negative rewards in
-            training; in tic-tac-toe these are losses.
+        **options: Those of SB3's `DQN`, and `loss_weight`, the factor of negative rewards.
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"BoardPolicy": BoardPolicy}
@@ -98,8 +96,7 @@ class MaskedDQN(DQN):
 
             y = r + γ Q_target(s', argmax_a' Q(s', a')),  y = r after the last action of a game.
 
-        With n-step returns, r is the discounted sum of n rewards, s' the board after them, and γ
-        becomes γⁿ.
+        With n-step returns, r sums n discounted rewards, s' is the board after them, and γ is γⁿ.
 
         Differences from SB3's `DQN.train`:
 
@@ -149,8 +146,7 @@ class MaskedDQN(DQN):
 
 def game_of(envs: VecEnv) -> Game:
     """Return the game of environments without spawn distribution and opponent, which may change."""
-    env = envs.get_attr("unwrapped")[0]
-    game = getattr(env, "game", None)
+    game = getattr(env := envs.get_attr("unwrapped")[0], "game", None)
     if not isinstance(game, SlidingGame | TicTacToe):
         raise UsageError(f"MaskedDQN plays the games of tile_envs, got {type(env).__name__}.")
     return TicTacToe() if isinstance(game, TicTacToe) else SlidingGame(game.rules, game.shape)

@@ -1,12 +1,8 @@
 """Q-learning with a small neural network, for tic-tac-toe.
 
 A network takes the nine cells, its own marks 1, others -1, and returns Q(s, a) of each cell a.
-After the games of an iteration it is fitted to the targets
-
-    max_a' Q(s', a'), or the value of the result after the last action of a game,
-
-which are computed once: the network is its own target network, renewed every iteration.  There are
-two recipes:
+After the games of an iteration it is fitted to the targets max_a' Q(s', a'), or the value of the
+result after the last action of a game, which are computed once.  There are two recipes:
 
 - `published`: the positions of an iteration as they are, by SGD.  The network is taught that
   illegal actions lose.  One difference: the published network learned from one position at a time,
@@ -146,13 +142,13 @@ class Published:
     def learn(self, rng: np.random.Generator, *experience: NDArray[Any]) -> None:
         """Reduce the squared errors of the actions that count, in minibatches.
 
-        The experience has, of each action, the code of the board times 9 plus the action; the next
-        board's code, or -1 after a game's last action; and the value of the game's result.
+        Experience: of each action, the code of the board times 9 plus the action; the next board's
+        code, or -1 after a game's last action; and the value of the game's result.
         """
         codes, targets, counts = self._lesson(*experience)
         optimizer = self.optimizer(self._network.parameters(), self._settings.learning_rate)
         arrays = self._boards[codes], targets, counts.astype(np.float32)
-        lesson = [torch.from_numpy(array) for array in arrays]
+        lesson = list(map(torch.from_numpy, arrays))
         for _ in range(self._settings.n_epochs):
             order = torch.from_numpy(rng.permutation(len(codes)))
             for rows in torch.split(order, self._settings.batch_size):

@@ -23,7 +23,7 @@ from sb3_contrib import MaskablePPO
 from torch import nn
 
 from baselines.agents import Actions, BoardAgent, Observations, one_or_many
-from baselines.deep.convolutions import BoardConvolutions
+from baselines.deep.q_network import BoardConvolutions
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import begin_moments, torch_threads
 from baselines.settings import Count, Fraction
@@ -51,9 +51,6 @@ class PPOSettings(SB3Settings):
     gae_lambda: Fraction = 0.95
 
 
-FEATURES = {"patterns": BoardFeatures, "cnn": BoardConvolutions}
-
-
 class PPOLearner(BoardAgent, SB3Learner):
     """MaskablePPO of sb3-contrib; `MaskablePPO.load` reads the models that it saves."""
 
@@ -63,7 +60,8 @@ class PPOLearner(BoardAgent, SB3Learner):
     def _new_model(self, arguments: dict[str, Any]) -> MaskablePPO:
         settings = self._settings
         self.envs.reward_scale = settings.reward_scale
-        network: dict[str, Any] = {"features_extractor_class": FEATURES[settings.network]}
+        features = BoardConvolutions if settings.network == "cnn" else BoardFeatures
+        network: dict[str, Any] = {"features_extractor_class": features}
         network |= {"features_extractor_kwargs": {"width": settings.width}}
         network |= {"net_arch": list(settings.hidden), "activation_fn": nn.ReLU}
         network |= {"optimizer_kwargs": {"eps": 1e-5, "fused": True}}

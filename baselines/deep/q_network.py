@@ -9,36 +9,39 @@ from typing import Any
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from stable_baselines3.common.torch_layers import FlattenExtractor, create_mlp
+from stable_baselines3.common.torch_layers import (
+    BaseFeaturesExtractor,
+    FlattenExtractor,
+    create_mlp,
+)
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
-from baselines.deep.convolutions import BoardConvolutions
 from baselines.settings import check_memory
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import game_from_json
 from tile_envs.tictactoe import TicTacToe
+from tile_envs.wrappers.transforms import Planes
 
-ILLEGAL = -1e9
-"""The value of an illegal action, far below any other."""
+ILLEGAL = -1e9  # the value of an illegal action, far below any other
 OPTIONS: dict[str, Any] = {"network": "patterns", "width": 32, "hidden": (64,), "reward_scale": 1.0}
 """Those of `policy_kwargs` that are of `BoardQNetwork`, and their defaults; see `DQNSettings`."""
-LENGTH = 4
-"""The cells of a line; where a board has fewer in a row or column, all of them."""
+LENGTH = 4  # cells of a line; where a board has fewer in a row or column, all of them
 MOST_CONTENTS = 2_500_000
 """Contents of all lines and squares.  For no more than these, the largest tiles share a value: in
 2584 those from 121393 on, on 4×4."""
+KERNELS = ((1, 2), (2, 1))
 
 
 class BoardQNetwork(QNetwork):
     """Action values of boards, those of illegal actions far below all others.
 
     Q(s, a) = r(s, a) + γ V(s'), s' being the afterstate of s and a: the network learns only what
-    the rules do not say, and shares it among all positions that lead to the same afterstate.  The
-    value of an afterstate that ends the game is 0.  The network is a `PatternNetwork`, or
+    the rules do not say.  V is 0 where the game ends.  The network is a `PatternNetwork`, or
     `BoardConvolutions` and hidden layers; the game is JSON text (see `game_of`).
     """
 
@@ -94,8 +97,8 @@ class BoardPolicy(DQNPolicy):
 
     def make_q_net(self) -> BoardQNetwork:
         """Return a new network."""
-        spaces: Any = self.observation_space, self.action_space
-        return BoardQNetwork(*spaces, **self._network).to(self.device)
+        seen: Any = self.observation_space
+        return BoardQNetwork(seen, self.action_space, **self._network).to(self.device)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | self._network
@@ -176,3 +179,48 @@ def _orbits(game: Game) -> list[NDArray[np.int64]]:
                 images = np.unique(game.symmetries.cells[:, pattern], axis=0)
                 orbits.setdefault(tuple(min(np.sort(images, axis=1).tolist())), images)
     return [*orbits.values()]
+
+
+class BoardConvolutions(BaseFeaturesExtractor):
+    """Convolutions over one-hot planes of boards `(R, C)`, as a features extractor of SB3.
+
+    Two neighboring cells are what a move can merge, so the kernels are 1×2 and 2×1, as in the
+    field's networks for 2048.  Two layers see lines of three cells and, in two orders, squares:
+
+                     ┌─ 1×2 ─┬─ 1×2 ─┐
+        board ── planes      └─ 2×1 ─┼── features
+                     └─ 2×1 ─┬─ 1×2 ─┤
+                             └─ 2×1 ─┘
+
+    The width is four times the channels: what suits patterns then suits these.
+    """
+
+    values: Tensor
+
+    def __init__(self, observation_space: spaces.Box, width: int = 64) -> None:
+        planes = Planes(observation_space, np.float32)
+        contents, *shape = planes.space.shape
+        # Cells outside a narrow board hold nothing.
+        rows, columns = (max(3, side) for side in shape)
+        channels = max(1, width // 4)
+        places = rows * (columns - 2) + (rows - 2) * columns + 2 * (rows - 1) * (columns - 1)
+        super().__init__(observation_space, channels * places)
+        self.margin = (0, columns - shape[1], 0, rows - shape[0])
+        self.register_buffer("values", torch.from_numpy(planes.values), persistent=False)
+        self.first = nn.ModuleList(nn.Conv2d(contents, channels, kernel) for kernel in KERNELS)
+        self.second: Any = nn.ModuleList(
+            nn.ModuleList(nn.Conv2d(channels, channels, kernel) for kernel in KERNELS)
+            for _ in KERNELS
+        )
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Return features `(n, features_dim)` of boards `(n, R, C)`."""
+        # Planes last in memory, for which torch's convolutions are fastest with few channels.
+        planes = (observations[..., None] == self.values).float().permute(0, 3, 1, 2)
+        if any(self.margin):
+            planes = nn.functional.pad(planes, self.margin)
+        seen = []
+        for first, branch in zip(self.first, self.second, strict=True):
+            pairs = torch.relu_(first(planes))
+            seen += [second(pairs).permute(0, 2, 3, 1).flatten(1) for second in branch]
+        return torch.relu_(torch.cat(seen, 1))

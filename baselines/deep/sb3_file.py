@@ -27,15 +27,14 @@ ENCODINGS = ("OneHotPlanes", "FlatObservation", "MaskInObservation", "Afterstate
 """With `ReplaceIllegal`, the wrappers that a model plays with; others are for learning."""
 KINDS: tuple[Any, ...] = (MaskedDQN, DQN, QRDQN, MaskablePPO, RecurrentPPO, ARS, PPO, TRPO, A2C)
 UNUSED = {"buffer_size": 1}  # a buffer is for learning, and may not fit into memory
-OWN = {PPO: "clip_range", TRPO: "cg_max_steps"}
-"""What tells the files of these algorithms from A2C's, whose policies they share."""
+OWN = {PPO: "clip_range", TRPO: "cg_max_steps"}  # not in A2C's files, whose policies they share
 
 
 class SB3Model:
     """A model from a file; it gets the masks if its algorithm takes them.
 
-    The environment is of the game that it plays; the wrappers are the names of those that it has
-    learned with, the innermost first.  Its `name` is that of its algorithm.
+    The environment is of the game that it plays; `wrappers` are the names of those that it has
+    learned with, the innermost first.
     """
 
     def __init__(self, path: Path, env: Any, wrappers: Sequence[str] = ()) -> None:

@@ -1,9 +1,7 @@
 """What learners on Stable-Baselines3 have in common: games, iterations, checkpoints.
 
-The models, their rollouts and their optimizers are SB3's or sb3-contrib's.  So are the names and
-most defaults of settings.  What SB3 keeps private is used in this file alone, but for what
-`MaskedDQN` and its policy override; `pyproject.toml` bounds the versions, and
-`tests/test_learners.py` notices a change.
+What SB3 keeps private is used in this file alone, but for what `MaskedDQN` and its policy override;
+`pyproject.toml` bounds the versions, and `tests/test_learners.py` notices a change.
 """
 
 import time
@@ -32,8 +30,7 @@ from tile_envs.plug.sb3 import SB3VecEnv
 OURS = {"opponent", "network", "width", "hidden", "n_envs", "final_learning_rate", "reward_scale"}
 OURS |= {"threads", "rollout_steps", "replays", "replay_steps"}
 """Settings that are no arguments of the model; all others are."""
-PART = 2048
-"""Boards that a network is given at once: their vectors fit into a processor's cache."""
+PART = 2048  # boards that a network is given at once: their vectors fit into a processor's cache
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from baselines.seeds import Use, seed_sequence
 from baselines.training.learner import State
 
 Device = Annotated[str, StringConstraints(pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$")]
-SMALLEST = 5e-324
-"""A denormal number, which equals zero where these are flushed."""
+SMALLEST = 5e-324  # a denormal number, which equals zero where these are flushed
 
 
 @contextmanager

@@ -30,8 +30,7 @@ Values = NDArray[np.float64]
 
 MOST_CELLS, SMALL = 64 // CELL_BITS, 6
 """The cells of the largest boards that have a key, and that are solved without being asked for."""
-BYTES_PER_BOARD = 32
-"""As a state and as an afterstate: a key and a value each."""
+BYTES_PER_BOARD = 32  # as a state and as an afterstate: a key and a value each
 
 
 @cache
@@ -79,14 +78,16 @@ def most_boards(game: SlidingGame) -> int:
     """
     cells = math.prod(game.shape)
     tiles = Counter(game.cells_needed.values())  # by the number of cells that they need
-    ways = {0: 1}  # of filling so many cells with the tiles that need more cells than `needed`
+    ways = Counter(
+        {0: 1}
+    )  # of filling so many cells with the tiles that need more cells than `needed`
     for needed in range(cells, 0, -1):
         filled: Counter[int] = Counter()
         for taken, count in ways.items():
             for more in range(cells - needed + 2 - taken):
                 chosen = math.comb(cells - taken, more) * tiles[needed] ** more
                 filled[taken + more] += count * chosen
-        ways = dict(filled)
+        ways = filled
     return math.ceil(sum(ways.values()) / len(game.symmetries.cells))
 
 

@@ -1,9 +1,8 @@
 """Boards of small sliding games as keys, and the solver's steps from age to age, compiled.
 
 A key is a board's cells, 5 bits each, row by row, the first one lowest: up to 12 cells in one word.
-Of a board and its images under the symmetries, the lowest key stands for all of them.
-
-States and afterstates of one age are rising lists of keys.
+Of a board and its images under the symmetries, the lowest key stands for all of them.  States and
+afterstates of one age are rising lists of keys.
 """
 
 import numpy as np

@@ -3,13 +3,11 @@
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.agents import Observations, ValueAgent
-from baselines.solver.solution import Solution
-from baselines.solver.solve import solution_of
+from baselines.solver.solve import Solution, solution_of
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Floats, Game
 from tile_envs.sliding.game import SlidingGame
 
 
@@ -27,7 +25,7 @@ class OptimalAgent(ValueAgent):
             raise UsageError("optimal play is for the sliding games: minimax plays tic-tac-toe.")
         self.solution = Solution.load(Path(solution), game) if solution else solution_of(game)
 
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> Floats:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
         values = self.solution.action_values(observations)
         if (unknown := np.isnan(values).any(axis=1)).any():

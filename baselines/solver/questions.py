@@ -10,18 +10,15 @@ import numpy as np
 
 from baselines.agents import Task
 from baselines.seeds import seed_sequence
-from baselines.solver.solution import Solution
-from baselines.solver.solve import solution_of
+from baselines.solver.solve import Solution, solution_of
 from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.errors import UsageError
 from tile_envs.games import AnyEnv, named
-from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 
 TIED, DIGITS = 1e-9, 9
 """Values that differ by less, as a part of the best one, count as equal; decimals that are told."""
-AT_ONCE = 1 << 14
-"""Boards that are looked up at once."""
+AT_ONCE = 1 << 14  # boards that are looked up
 
 
 def questions(
@@ -48,10 +45,7 @@ def questions(
         goes on optimally; `best`, the moves with the highest one; `grades`, by legal move 1 for
         these, 0 for the worst, and in between as the values are.
     """
-    game = Task.of(*named(env, env_kwargs)).game
-    if not isinstance(game, SlidingGame):
-        raise UsageError(f"questions are on the sliding games, not on {game}.")
-    return questions_of(solution_of(game, goal), n, seed)
+    return questions_of(solution_of(Task.of(*named(env, env_kwargs)).game, goal), n, seed)
 
 
 def questions_of(solution: Solution, n: int, seed: int) -> list[dict[str, Any]]:
@@ -60,8 +54,7 @@ def questions_of(solution: Solution, n: int, seed: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng(seed_sequence(checked_seed(seed), "questions"))
     game, found = solution.game, list[dict[str, Any]]()
     known, images = solution.states.boards(game.shape), game.symmetries.cells
-    faces = np.array(game.rules.faces)
-    order = rng.permutation(len(known))
+    order, faces = rng.permutation(len(known)), np.array(game.rules.faces)
     for first in range(0, len(order), AT_ONCE):
         drawn = known[order[first : first + AT_ONCE]]
         turned = images[rng.integers(len(images), size=len(drawn))]

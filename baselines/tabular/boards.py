@@ -60,10 +60,7 @@ def move_entries(
 
 
 def from_opponent(values: Floats, loss_weight: float, draw: float = 0.0) -> Floats:
-    """Return what values for one player are worth to the other, to whom a win costs `loss_weight`.
-
-    Linear on each side of a draw, which keeps its value.
-    """
+    """Return what values for one player are worth to the other; linear on each side of a draw."""
     gains = values - draw
     slope = (draw + loss_weight) / (1 - draw or 1)
     return draw - np.where(gains > 0, gains * slope, gains / (slope or 1))

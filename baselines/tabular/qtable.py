@@ -9,10 +9,8 @@ from the last action of a game to the first, so that a result reaches the first 
 (Watkins and Dayan, "Q-learning", 1992).  In self-play the next state is the other player's, and its
 value is turned into one's own: negative, and a loss costs `loss_weight`.
 
-Against a random opponent, the best O accepts a few losses.  `loss_weight` makes a loss cost more
-than a win brings; the best O is then one that never loses.
-
-The defaults are those of a published Q-table for tic-tac-toe, whose learning rate is not known.
+Against a random opponent, the best O accepts a few losses; with a larger `loss_weight` it never
+loses.  The defaults are those of a published Q-table, whose learning rate is not known.
 """
 
 import math
@@ -138,14 +136,13 @@ class QTable(EpisodicLearner):
         taken = entries[np.arange(len(entries)), episodes.actions[playing]]
         targets = np.where(rewards < 0, rewards * s.loss_weight, rewards)
         begins, continues = np.cumsum([0, *playing.sum(axis=1), 0]), episodes.continues[playing]
-        steps = range(len(playing))
+        steps, alpha = range(len(playing)), (s.learning_rate, s.learning_rate_decay)
         for t in reversed(steps) if s.backwards else steps:
             now, following = slice(*begins[t : t + 2]), slice(*begins[t + 1 : t + 3])
             best = self._values(entries[following], legal[following]).max(axis=1)
             if self.self_play:
                 best = from_opponent(best, s.loss_weight)
             targets[now][continues[now]] += s.gamma * best
-            alpha = s.learning_rate, s.learning_rate_decay
             move_entries(q, visits, taken[now], targets[now], *alpha)
 
     def _entries(self, observations: Observations) -> Ints:

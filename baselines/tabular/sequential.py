@@ -1,7 +1,4 @@
-"""Q-learning in sliding games, compiled: one game after the other, each learned from at its end.
-
-It is what `qtable` does with one game at a time, without waiting for numpy at every move.
-"""
+"""Q-learning in sliding games, compiled: what `qtable` does with one game at a time."""
 
 import numpy as np
 

@@ -52,7 +52,7 @@ class Episodes:
 def collect(envs: Any, seeds: Words, choose: Callable[[Observations, Bools], Ints]) -> Episodes:
     """Play a game of each seed `(num_envs,)` to its end, in environments of `training_envs`.
 
-    Observations `(n, ...)` and masks `(n, actions)` are given for the choice of actions `(n,)`.
+    `choose` gets observations `(n, ...)` and masks `(n, actions)`, and returns actions `(n,)`.
     """
     observations, infos = envs.reset(seed=seeds)
     playing = np.ones(envs.num_envs, np.bool_)
@@ -77,10 +77,7 @@ def epsilon_greedy(values: Floats, masks: Bools, epsilon: Any, rng: np.random.Ge
 def training_envs(
     game: Any, sides: Sides, opponent: str, n_envs: int, autoreset_mode: str = "NextStep"
 ) -> list[Any]:
-    """Return the vector environments that are learned in, one for each side that is learned.
-
-    With the opponent "self" there is one, in which both sides are played.
-    """
+    """Return vector environments, one for each side to learn; with "self", one for both."""
     check_batch(n_envs, "n_envs", 1000)  # bytes of a game at least, with a few observations
     options = [{"side": side, "opponent": opponent} for side in sides]
     if sides and opponent == "self":
@@ -92,8 +89,7 @@ def training_envs(
 class EpisodicLearner(ValueAgent, Learner):
     """The base of learners that play games side by side to the end, and then learn from them.
 
-    A subclass has `action_values` and `update`; it may have `explore`.  `Learner` tells of other
-    arguments and attributes.
+    A subclass has `action_values` and `update`; it may have `explore`.  See also `Learner`.
 
     Args:
         n_envs: Games played side by side.

@@ -1,7 +1,6 @@
 """Recorded games, to learn from: replays, arrays of transitions, datasets of Minari.
 
-`python -m tile_envs.play --record` writes what a person plays, and `python -m baselines record`
-what an agent plays, as replays (see `tile_envs.replay`).
+`python -m tile_envs.play --record` writes what a person plays as replays (`tile_envs.replay`).
 """
 
 import re
@@ -30,8 +29,7 @@ from tile_envs.games import make
 from tile_envs.replay import Playthrough, Replay, begin, read, replay_of, write
 from tile_envs.words import counted
 
-VERSION = 2
-"""Raised when the same command records other games of an agent that draws nothing."""
+VERSION = 2  # raised when the same command records other games of an agent that draws nothing
 Format = Literal["replay", "npz", "minari"]
 Columns = dict[str, NDArray[Any]]
 Trajectory = dict[str, Any]
@@ -52,10 +50,7 @@ def record(
     format: Format = "replay",
     command: str = "",
 ) -> None:
-    """Let an agent play, and write its games, none of which is one of an evaluation.
-
-    They go to a folder of replays, a file of `transitions` or a dataset of Minari.
-    """
+    """Write games of an agent, none of an evaluation: replays, `transitions` or a dataset."""
     check_batch(games, "episodes", 40)  # bytes of a game's seed, also as an integer of Python
     env: Any = make(task.env, task.env_kwargs)
     played = _played(agent, task, games, seed)
@@ -66,9 +61,10 @@ def record(
                 there = counted(len(held), "game")
                 print(f"{out} holds {there} already; the same seed's are replaced")
             for number, game in enumerate(played):
-                replay = replay_of(Playthrough(env, game["seed"]), name)
-                replay = replace(replay, actions=tuple(game["actions"].tolist()))
-                write(replay, out / f"{seed}-{number}.json")
+                begun, actions = Playthrough(env, game["seed"]), tuple(game["actions"].tolist())
+                write(
+                    replace(replay_of(begun, name), actions=actions), out / f"{seed}-{number}.json"
+                )
         after = f"python -m baselines watch {out} shows them"
     elif format == "npz":
         checked_file(out, (".npz",), "arrays are")
@@ -132,10 +128,7 @@ def _keep(parts: list[Columns], games: NDArray[np.int64], *step: Any) -> None:
 
 
 def read_transitions(folder: Path, game: Game) -> Columns:
-    """Return the `transitions` of a folder's replays, `*.json`, without illegal actions.
-
-    They must be of the game, but for its opponent or spawn distribution.
-    """
+    """Return the `transitions` of a folder's replays, `*.json`, without illegal actions."""
     games = [_legal_part(_read(path, game)) for path in sorted(folder.glob("*.json"))]
     if not any(len(each["actions"]) for each in games):
         raise UsageError(f"{folder} holds no replays (*.json) with legal actions.")

@@ -12,23 +12,20 @@ from typing import Any, NamedTuple
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
 from baselines.training.run_folder import Run
 from tile_envs.errors import UsageError
 from tile_envs.files import checked_file, write_file
-
-Floats = NDArray[np.float64]
+from tile_envs.game import Floats
 
 AXES = {"games": ("games", 1.0), "minutes": ("seconds", 1 / 60), "steps": ("timesteps", 1.0)}
 """By what curves are drawn against: the column of progress, and its unit."""
 FILE = Path(__file__).with_name("pictures.mplstyle")
 STYLE = mpl.rc_params_from_file(FILE, use_default_template=False)
 COLORS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
-MOST_OPTIONS = 4
-"""The most options that a label names, so that the legend is narrower than the picture."""
+MOST_OPTIONS = 4  # that a label names, so that the legend is narrower than the picture
 styled = partial(mpl.rc_context, STYLE)
 """All pictures are drawn in the body of `with styled()`."""
 
@@ -112,9 +109,8 @@ def _usual_metric(folders: Sequence[Path]) -> str:
 def bands_of(curves: Sequence[Curve]) -> list[Band]:
     """Return one band for the curves of different seeds of equal settings.
 
-    Where the points of seeds are not at the same places, straight lines join them; a band is where
-    at least two seeds have values.  Curves are bands of their own if two of them are of one seed,
-    since equal runs are no sample, or if no two of them meet.
+    Straight lines join the points of a seed; a band is where at least two seeds have values.
+    Curves are bands of their own if two of them are of one seed, or if no two of them meet.
     """
     groups = defaultdict[str, list[Curve]](list)
     for curve in curves:

@@ -13,8 +13,7 @@ from tile_envs.files import replacing
 from tile_envs.play.controls import View, controls_of
 from tile_envs.rendering.canvas import Picture, shrunk
 
-FRAMES = 300
-"""The most positions that a film shows if nothing else is said, spread over the game."""
+FRAMES = 300  # the usual most, spread over the game
 GIF_WIDTH, FOUR_COLUMNS = 280, 492
 """The width of GIFs of boards of four columns, and of their pictures; wider ones shrink alike."""
 FASTEST = 50  # positions a second: what shows GIFs takes shorter times for mistakes
@@ -24,10 +23,7 @@ LAST = 2.0  # seconds for which the last position stays
 def write_film(
     games: Sequence[Viewing], path: Path, speed: float, frames: int = FRAMES, comment: str = ""
 ) -> None:
-    """Write games as a film, `.gif` or `.mp4`, at so many positions a second, and at most `frames`.
-
-    Each is played to its end; a GIF repeats itself, and may hold a comment.
-    """
+    """Write whole games as a film, `.gif` or `.mp4`, of `speed` positions a second."""
     if speed > FASTEST:
         raise UsageError(f"a film shows at most {FASTEST} positions a second, got {speed:g}.")
     check_kind(games)

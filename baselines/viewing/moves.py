@@ -15,7 +15,7 @@ from baselines.seeds import game_seeds
 from baselines.solver.boards import is_solved_quickly
 from tile_envs.agents import Agent, choose_actions
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Floats, Game
 from tile_envs.games import make
 from tile_envs.replay import Playthrough, Position, Replay, begin, read
 from tile_envs.sliding.game import SlidingGame
@@ -24,21 +24,20 @@ from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, encode_seen, solve
 from tile_envs.words import counted, number, printable
 
-Values = NDArray[np.float64]  # of actions, `(actions,)` or `(n, actions)`, NaN for illegal ones
-EXACT = "exact, "
-"""How the names of exact sources begin."""
+EXACT = "exact, "  # how the names of exact sources begin
 
 
 class MoveValues:
     """The values of the actions in positions, by their source, such as "greedy, probability".
 
     Sources are the agent, if it has `action_values` or `action_probabilities`, and, with `exact`,
-    what is known exactly of the game.  Values are kept, since a person goes back and forth.
+    what is known exactly of the game.  Values are `(actions,)`, NaN for illegal ones, and kept,
+    since a person goes back and forth.
     """
 
     def __init__(self, game: Game, player: Player | None, exact: bool = True) -> None:
-        self.game, self._kept = game, dict[bytes, dict[str, Values]]()
-        self.sources: dict[str, Callable[[NDArray[Any]], Values]] = {}
+        self.game, self._kept = game, dict[bytes, dict[str, Floats]]()
+        self.sources: dict[str, Callable[[NDArray[Any]], Floats]] = {}
         for kind, method in (("value", "action_values"), ("probability", "action_probabilities")):
             if player and hasattr(player.agent, method) and not self.sources:
                 self.sources[f"{player.name}, {kind}"] = getattr(player.agent, method)
@@ -46,7 +45,7 @@ class MoveValues:
             meaning = "expected score" if isinstance(game, SlidingGame) else "with perfect play"
             self.sources[EXACT + meaning] = known
 
-    def of(self, position: Position) -> dict[str, Values]:
+    def of(self, position: Position) -> dict[str, Floats]:
         """Return the values in a position by their source; none once the game is over."""
         if position.over:
             return {}
@@ -61,7 +60,7 @@ class MoveValues:
         return in_words(self.of(position), self.game, chosen)
 
 
-def exact_values(game: Game) -> Callable[[NDArray[Any]], Values] | None:
+def exact_values(game: Game) -> Callable[[NDArray[Any]], Floats] | None:
     """Return a function that knows the exact values `(n, actions)` of positions, if there is one.
 
     Those of small sliding games are expected scores under optimal play; those of tic-tac-toe are 1,
@@ -74,17 +73,14 @@ def exact_values(game: Game) -> Callable[[NDArray[Any]], Values] | None:
     return _perfect_play if isinstance(game, TicTacToe) else None
 
 
-def _perfect_play(observations: NDArray[Any]) -> Values:
+def _perfect_play(observations: NDArray[Any]) -> Floats:
     positions, codes = solve(), encode_seen(observations)
     values = positions.value[positions.children[codes]] * positions.to_move[codes, None]
     return values.astype(np.float64)
 
 
-def in_words(values: Mapping[str, Values], game: Game, chosen: int | None = None) -> list[str]:
-    """Return values as lines of text, with the action that is chosen, if any, in brackets.
-
-    Those of tic-tac-toe stand as the cells do.
-    """
+def in_words(values: Mapping[str, Floats], game: Game, chosen: int | None = None) -> list[str]:
+    """Return values as lines of text, the chosen action in brackets; in tic-tac-toe as a board."""
     lines = []
     for source, of_actions in values.items():
         # A hyphen for none: the pictures' font has no dash.
@@ -150,10 +146,7 @@ class Viewing:
 
 
 def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Viewing:
-    """Return the first game of the list, of this seed, that `evaluate` plays.
-
-    The options are added to those of the player's task.
-    """
+    """Return the first game of the list, of this seed, that `evaluate` plays, with more options."""
     task, options = player.task, {**player.task.env_kwargs, **options}
     (word,) = game_seeds(seed, 1, "evaluation").tolist()
     playthrough = Playthrough(make(task.env, options), word)
