@@ -81,8 +81,7 @@ class Progress:
         try:
             yield
         finally:
-            self._phase = ""
-            seconds = clock() - worked
+            self._phase, seconds = "", clock() - worked
             self.seconds[name] += seconds
             self.seconds["compiling"] += time.perf_counter() - began - seconds
 
@@ -122,5 +121,4 @@ def duration(seconds: float) -> str:
 
 def metrics_text(metrics: Mapping[str, float]) -> str:
     """Return metrics as text, without those that are unknown."""
-    shown = (item for item in metrics.items() if math.isfinite(item[1]))
-    return ", ".join(f"{name} {number(value)}" for name, value in shown)
+    return ", ".join(f"{name} {number(n)}" for name, n in metrics.items() if math.isfinite(n))

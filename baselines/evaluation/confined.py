@@ -77,11 +77,7 @@ def line_of(error: BaseException, folder: str) -> str:
 def loaded(
     folder: str, files: Sequence[str], source: str, made_with: Mapping[str, Any] | None
 ) -> Callable[[Any], list[Any]]:
-    """Load a submission; return what answers a list of boards: `strategy`, or see `answering`.
-
-    It is the source of a strategy, or files in a folder: one of Python defines the agent, and can
-    import the others.
-    """
+    """Load a source, or files of which one defines the agent; return what answers boards."""
     module = sys.modules[STRATEGY] = ModuleType(STRATEGY)  # where dataclasses look for theirs
     file, python = STRATEGY, [name for name in files if name.lower().endswith(SUFFIX)]
     if python:
@@ -146,10 +142,9 @@ def as_answer(answer: Any) -> str | int:
 
 
 def answering(kind: type[Any], game: str, seed: int, exact: bool) -> Callable[[Any], list[Any]]:
-    """Make an agent, as `kind(game, seed)`, the game from JSON; return what answers boards.
+    """Make an agent, as `kind(game, seed)`; return what answers boards.
 
-    It is `actions`, `(n,)` integers; or for exact results `probabilities`, `(n, actions)`, if the
-    agent has them.
+    It is `actions`, or for exact results `probabilities`, if the agent has them.
     """
     import numpy as np  # late: strategies do without
 

@@ -121,8 +121,7 @@ def play_forwards(net: Net, update: Update, boards: Words, positions: Words) -> 
 def play_backwards(net: Net, update: Update, boards: Words, positions: Words) -> Played:
     """Play games, and learn from each once it has ended, from its last move to the first.
 
-    Moves of games that are played again are counted; scores and tiles are those of the games from
-    their start.
+    Of games that are played again moves are counted, but neither scores nor tiles.
     """
     game = net.game
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
@@ -213,7 +212,7 @@ def play(
     """Play games, and learn from them "forward" or "backward", on several threads."""
     loop = play_backwards if direction == "backward" else play_forwards
     shares = 32 * threads if threads > 1 else 1  # small ones, so that all threads end together
-    parts = zip(np.array_split(boards, shares), np.array_split(positions, shares), strict=True)
+    parts = zip(*(np.array_split(each, shares) for each in (boards, positions)), strict=True)
     left = iter(tasks := [(Future[Played](), part) for part in parts])
 
     def work() -> None:

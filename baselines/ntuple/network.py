@@ -1,9 +1,8 @@
 """n-tuple networks: the value of a board is a sum of table entries, chosen by the tiles on tuples.
 
 A tuple is a set of cells.  The tiles on them, as the digits of a number, choose an entry of the
-tuple's table.  Every tuple looks at the board in all its symmetric orientations with the same table
-(Szubert and Jaśkowski, CIG 2014), so that the value of a 4×4 board is a sum of eight entries per
-tuple:
+tuple's table.  Every tuple looks at the board in all its symmetric orientations, eight on 4×4, with
+the same table (Szubert and Jaśkowski, CIG 2014):
 
     V(s) = Σ over tuples i, Σ over orientations g:  table_i[tiles of g(s) on the cells of tuple i]
 """
@@ -54,8 +53,6 @@ SMALL_SETS = {
 
 LARGEST = 1 << 32
 """The weights and sums of a stage are numbered in 32 bits."""
-BYTES_PER_GAME = 100
-"""What a game of an iteration takes while it is played."""
 PROMOTION_FACTOR = np.float32(0.2)
 """Promoted values are multiplied by this unless the board is one large tile."""
 
@@ -76,8 +73,7 @@ class Network:
     ) -> Network:
         """Read a network: tuples are a name in `SETS`, words such as "0123 4567", or "" as usual.
 
-        The usual number of values, if it is None, is 16 in games of at most 17 tiles (the three
-        largest tiles of 2048 share a value), else 32, or what a small board holds.
+        The three largest tiles of 2048 share a value, if the number of values is None.
         """
         check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")
         (n_rows, n_columns), has_few_tiles = game.shape, game.rules.largest <= 17  # as in 2048
@@ -130,17 +126,12 @@ class Network:
 
 def new_weights(network: Network, width: int, games: int) -> Weights:
     """Return zeros for the entries of a network, `(entries * width,)`, if there is memory."""
-    if (of_stage := network.size * width) > LARGEST:
-        raise UsageError(
-            f"the network ({network}) has {of_stage:,} weights and sums in a stage, more than the "
-            f"{LARGEST:,} that can be numbered: use shorter tuples."
-        )
-    n = network.entries * width
-    check_memory(
-        4 * n + games * BYTES_PER_GAME,
-        f"an iteration of {games:,} games with the network ({network})",
-        "use shorter tuples, or a smaller iteration_games",
-    )
+    if (n := network.size * width) > LARGEST:
+        numbers = f"{n:,} weights and sums in a stage, more than the {LARGEST:,} that can be"
+        raise UsageError(f"the network ({network}) has {numbers} numbered: use shorter tuples.")
+    needed = 4 * (n := network.entries * width) + 100 * games  # bytes of a game as it is played
+    what = f"an iteration of {games:,} games with the network ({network})"
+    check_memory(needed, what, "use shorter tuples, or a smaller iteration_games")
     return np.zeros(n, np.float32)
 
 
@@ -156,9 +147,8 @@ def addends(values: int, cells: int) -> NDArray[np.int64]:
     """Return what each value of each cell of a tuple adds to an index, `(values, cells)`.
 
     A value is written with one digit for each of its prime factors, and the lowest digits of all
-    cells come first: 16 values are four bits, interleaved (Morton, 1966).  Entries that are used
-    together, those of boards with the same large tiles, then share cache lines and memory pages,
-    which makes play nearly twice as fast as the order cell after cell.
+    cells come first: 16 values are four bits, interleaved (Morton, 1966).  Entries of boards with
+    the same large tiles then share cache lines and pages, which makes play nearly twice as fast.
     """
     added = np.zeros((values, cells), np.int64)
     digits, left, one = np.arange(values), values, 1

@@ -1,8 +1,7 @@
 """The n-tuple learner in plain Python: slow, and short enough to learn from.
 
-`ntuple` tells what an episode is and names the articles, `network` defines V(s').  The agent plays
-the best action, a_t = argmax over a of r + V(s').  Learning moves V(s_t') towards a target G_t,
-which is made of what followed: each of the m entries changes by α/m (G_t - V(s_t')).
+`ntuple` tells what an episode is and names the articles, `network` defines V(s').  Learning moves
+V(s_t') towards a target G_t, which is made of what followed.
 
     learner = PlainNTuple(SlidingGame(RULES_2048), settings=NTupleSettings(network="0123 4567"))
     scores = [learner.learn() for _ in range(100)]
@@ -38,10 +37,9 @@ class Move(NamedTuple):
 
 
 class PlainNTuple(ValueAgent):
-    """An n-tuple network that learns as `baselines.ntuple.ntuple.NTuple` does.
+    """An n-tuple network that learns as `NTuple` does, without stages, halves, means and threads.
 
-    Of the settings, stages, halves, means, iterations and threads are left to the compiled learner;
-    restart is 0 or 1.
+    `restart` is 0 or 1.
     """
 
     def __init__(
@@ -73,8 +71,7 @@ class PlainNTuple(ValueAgent):
             TD    w ← w + α/m δ
             TC    w ← w + α/m δ |E| / A,    E ← E + δ,    A ← A + |δ|
 
-        Temporal coherence (TC) gives each entry a rate of its own, 1 at first: it remains high as
-        long as the errors have the same sign, and falls when they cancel out.
+        The rate of temporal coherence (TC) remains high as long as errors have the same sign.
         """
         for entry in self.entries(afterstate):
             rate = self.settings.learning_rate / self.m
@@ -136,8 +133,7 @@ class PlainNTuple(ValueAgent):
 
             G_t = r_t+1 + (1 - λ) V(s_t+1') + λ G_t+1,    0 after the last move
 
-        V(s_t+1') has been updated by then.  With restart, another game then begins in the middle of
-        this one, so that late positions are seen as often as early ones.
+        V(s_t+1') has been updated by then.  With restart, another game begins in the middle.
         """
         episode, decay, target = [], self.settings.trace_decay, 0.0
         while (move := self.choose(state)) is not None:

@@ -40,9 +40,6 @@ from tile_envs.sliding.placer import RANDOM
 MEBIBYTE = 1 << 20
 DEEP = 4
 """From this depth on, idle threads share the chance nodes of one board."""
-ONE_MOVE = np.ones(1, np.int64)
-"""The depth of one board that is not searched."""
-
 Search = Callable[..., NDArray[np.float64]]
 """Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`.  May follow:
 `end`, a time of `now` from which on values may be NaN, and `order`, the actions to search."""
@@ -125,7 +122,8 @@ class Expectimax(ValueAgent):
         values = np.zeros((len(boards), self._game.n_actions))
         for i, board in enumerate(boards[:, None]):
             end = now() + self._milliseconds / 1000
-            values[i] = _deepened(search, board, search(board, ONE_MOVE)[0], int(depths[i]), end)
+            greedy = search(board, np.ones(1, np.int64))[0]
+            values[i] = _deepened(search, board, greedy, int(depths[i]), end)
         return values
 
     def _shared(self, search: Callable[..., Any], *columns: Any) -> NDArray[np.float64]:
@@ -174,11 +172,10 @@ def _pool(process: int, threads: int) -> ThreadPoolExecutor:
 def _deepened(
     search: Search, board: Observations, values: NDArray[np.float64], deepest: int, end: float
 ) -> NDArray[np.float64]:
-    """Search one board `(1, R, C)` deeper and deeper, as long as there is time and a choice.
+    """Search one board `(1, R, C)`, greedy values given, as long as there is time and a choice.
 
-    `values` `(4,)` are its action values without a search.  Only actions within 2·(max - min) of
-    the last depth's changes are searched deeper; all others, and those not searched in time, are
-    shifted by the change of the best of these.
+    Only actions within 2·(max - min) of the last depth's changes are searched deeper; all others,
+    and those not searched in time, are shifted by the change of the best of these.
     """
     values = values.copy()
     order = [action for action in np.argsort(-values) if values[action] > -np.inf]
