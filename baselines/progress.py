@@ -25,14 +25,8 @@ def clock() -> float:
 class Progress:
     """Shows how far some work is, as long as a `with` block lasts.
 
-    Args:
-        name: The work.
-        total: How much it is, in any unit; None if that is unknown.
-        done: How much of it was done before.
-        shown: Whether to show it; if not given, `enabled` says so.
-
-    Attributes:
-        seconds: Those spent in each phase, if the work has phases, and in compiling.
+    `total` is how much it is, in any unit, `done` how much was done before; without `shown`,
+    `enabled` says whether to show it.  `seconds` are those of each phase, and of compiling.
     """
 
     enabled: ClassVar[bool] = False

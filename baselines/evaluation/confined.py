@@ -1,7 +1,6 @@
 """The process of a submission: it confines itself, and answers boards until it is ended.
 
-Lines of JSON come and go through a socket.  It runs by itself, on the standard library alone, but
-for classes: seeds of games and their random streams stay with the judge (see `submissions`).
+It runs on the standard library alone, but for classes: seeds of games stay with the judge.
 """
 
 import codecs
@@ -36,7 +35,7 @@ IS_ASYNC = 0x2A0
 def serve(boards: int, answers: int) -> None:
     """Confine this process, then answer lists of boards, from and to file descriptors, for ever.
 
-    Lines hold the arguments of `confine`, those of `loaded`, and then lists of boards.
+    Lines of JSON hold the arguments of `confine`, those of `loaded`, and then lists of boards.
     """
 
     def tell(**message: Any) -> None:

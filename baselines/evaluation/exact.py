@@ -1,9 +1,8 @@
 """Exact evaluation: the expected result of an agent, computed over all boards instead of sampled.
 
 On small boards of the sliding games it is a benchmark for learners, TilesExact: the fraction of the
-optimal expected score.  The probabilities of boards are carried forward, age by age (see `boards`):
-from the start boards, by the agent's probabilities to the afterstates, by those of the new tiles to
-the next states.  The expected score is the sum of all rewards, each times its probability.
+optimal expected score.  Probabilities of boards are carried forward, age by age (see `boards`); the
+expected score is the sum of all rewards, each times its probability.
 """
 
 from collections import defaultdict

@@ -60,9 +60,9 @@ def _gaffke(outcomes: NDArray[np.float64]) -> tuple[float, float]:
     """Return bounds of the mean of outcomes, which hold for any number of games.
 
     One game more is assumed, with the worst outcome for the lower bound and the best for the upper;
-    the bounds are quantiles of the mean under Dirichlet weights.  Without draws they are those of
-    Clopper and Pearson.  Gaffke 2005, "Three test statistics for a nonparametric one-sided
-    hypothesis on the mean of a nonnegative variable"; Learned-Miller and Thomas 2020.
+    the bounds are quantiles of the mean under Dirichlet weights.  Gaffke 2005, "Three test
+    statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative variable";
+    Learned-Miller and Thomas 2020.
     """
     counts = [int((outcomes == outcome).sum()) for outcome in (1, 0, -1)]
     draws = 100_000  # whose error is 0.5 % of the interval's width

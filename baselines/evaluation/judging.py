@@ -34,7 +34,6 @@ from tile_envs.words import counted, printable
 ENV = "Tiles2048-v0"
 SECONDS, SECONDS_IN_ALL = 5.0, 60.0
 """The usual limits: seconds of a strategy in a game, and of a submission."""
-LONGEST = 1e6  # more seconds, which a socket cannot wait, are as many
 MAX_ILLEGAL, MAX_FAILED = 10, 3
 """Illegal answers in a row that end a game, and failed games in a row that end the list."""
 COLUMNS = ("share", "win", "draw", "loss", "worst", "mean", "low", "median", "max", "seconds")
@@ -247,7 +246,7 @@ def checked_limits(episodes: int, seed: int, seconds: float, memory: int) -> tup
         raise UsageError("strategies are judged on Linux and macOS: elsewhere nothing limits them.")
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)
-    seconds = min(checked_number(seconds, "seconds"), LONGEST)
+    seconds = min(checked_number(seconds, "seconds"), 1e6)  # more, a socket cannot wait
     return episodes, seed, seconds, checked_count(memory, "memory")
 
 

@@ -1,7 +1,6 @@
 """Policies: an agent's probabilities of actions on boards, and where they lead in tic-tac-toe.
 
-There a policy is the probability of each cell in each position, `(19683, 9)` by the codes of
-`tile_envs.tictactoe.positions`, and the whole tree is walked.
+There a policy is `(19683, 9)`, by the codes of `tile_envs.tictactoe.positions`.
 """
 
 from typing import Any, NamedTuple

@@ -1,8 +1,6 @@
-"""Learning of n-tuple networks, compiled: whole games, learned from forwards or backwards.
+"""Learning of n-tuple networks, compiled: whole games, forwards or backwards.
 
-    s0 --(a0, r0)--> s0' --(new tile)--> s1 --(a1, r1)--> s1' --(new tile)--> s2 ...
-
-`ntuple` tells what is learned from such an episode, `plain` tells it once more in plain Python.
+`ntuple` tells what is learned from an episode, `plain` tells it once more in plain Python.
 """
 
 from concurrent.futures import Future
@@ -25,12 +23,9 @@ Played = tuple[NDArray[np.int64], NDArray[np.int64], int, Sums]
 
 MIDDLE, STAGES = 1, 2
 """From where a game is played again: its middle, or where it entered each stage (carousel)."""
-SHORTEST_RESTART = 10
-"""Games of at most this many moves are not restarted."""
-SNAPSHOTS = 10
-"""Snapshots of the weights that are averaged."""
-CAROUSEL = 4
-"""How many times a game is played again from where it entered its last stage."""
+SHORTEST_RESTART, CAROUSEL, SNAPSHOTS = 10, 4, 10
+"""Moves up to which games are not restarted; restarts where a game entered its last stage; and
+snapshots of the weights that are averaged."""
 
 ERRORS, SIZES = Word(1), Word(2)
 """Where an entry of a TC network holds E and A, after its weight."""
