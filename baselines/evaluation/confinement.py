@@ -1,7 +1,8 @@
 """How the process of a submission gives up what it does not need.
 
-Where the system has namespaces, three processes are used: the judge's child, which waits; the
-first one in them, with which all others end; and the one that runs the submission.
+Where the system has namespaces, they hold three processes: the judge's child, which waits; the
+namespaces' first process, with which all others end, and which runs nothing of a submission; and
+the one that does.  It sees no file but those of the libraries and its own.
 """
 
 import ctypes
@@ -39,7 +40,8 @@ VISIBLE = ("tile_envs", "baselines/agents.py")
 def confine(memory: int, seconds: int, **seen: Any) -> tuple[str, list[str]]:
     """Give up what a submission does not need; return its folder, and what is not limited here.
 
-    It may take so many bytes more than now, and seconds of CPU time; `seen` is for `see_only`.
+    It may take so many bytes beyond those that are taken now, and seconds of CPU time.  `seen` are
+    the arguments of `see_only`.
     """
     import resource  # late: Windows has none, where nothing is judged
 
@@ -100,8 +102,8 @@ def see_only(
 ) -> list[str]:
     """Move to a file system of the libraries and a submission; return what is not limited here.
 
-    `packages` is the folder of this project's packages, `hidden` that of all submissions, `folder`
-    that of this one's files; all is read-only but `SCRATCH`, which is in memory.
+    All is read-only but `SCRATCH`, which is in memory.  `packages` is the folder of this project's
+    packages, `hidden` that of all submissions, `folder` that of this one's files.
     """
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
     # A prefix itself may be for its owner alone.

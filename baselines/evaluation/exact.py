@@ -105,7 +105,7 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
 def reached(
     agent: Agent, game: SlidingGame
 ) -> Iterator[tuple[Boards, Mass, NDArray[np.int64], policies.Policy, Mass]]:
-    """Yield all boards that an agent's games can reach, age by age, for it to move.
+    """Yield all boards on which an agent may have to move, age by age; it is asked for each.
 
     With boards `(n, R, C)` come the probability of each, `(n,)`; rewards and the agent's
     probabilities of actions, `(n, actions)`; and those of ends now, by largest tile, `(n_values,)`.
@@ -131,16 +131,14 @@ def reached(
             on = masks.any(axis=1)
             largest = boards[~on].max(axis=(1, 2), initial=0)
             ended = np.bincount(largest, mass[~on], game.n_values).astype(np.float64)
-            boards, mass, masks, after, rewards = (
-                each[on] for each in (boards, mass, masks, after, rewards)
-            )
+            boards, mass, masks = boards[on], mass[on], masks[on]
             policy = masks.astype(np.float64)
             if len(boards):
                 policy = policies.probabilities_of(agent, boards, masks)
-            yield boards, mass, rewards, policy, ended
+            yield boards, mass, rewards[on], policy, ended
             weights = policy * mass[:, None]
             if (played := weights > 0).any():
-                afterstates, mass = merged(after[played], weights[played])
+                afterstates, mass = merged(after[on][played], weights[played])
                 parents, states, probabilities = game.replies(afterstates)
                 add(states, mass[parents] * probabilities)
 

@@ -255,7 +255,8 @@ class Played:
 
     An answer that is no legal action is illegal: it changes nothing, and is a step for a time
     limit.  `MAX_ILLEGAL` of them in a row end the game with its score so far, in tic-tac-toe as a
-    loss.  It counts answers, illegal ones, and of these the `repeated` ones on the same board.
+    loss.  It counts answers, illegal ones, and of these the `repeated` ones on the same board.  Its
+    environment plays no other game until it is over.
     """
 
     def __init__(self, env: Any, seed: int) -> None:

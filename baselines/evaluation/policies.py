@@ -1,6 +1,6 @@
 """Policies: an agent's probabilities of actions on boards, and where they lead in tic-tac-toe.
 
-There a policy is `(19683, 9)`, by the codes of `tile_envs.tictactoe.positions`.
+There a policy gives each cell's probability, `(19683, 9)`, by the codes of `positions`.
 """
 
 from typing import Any, NamedTuple

@@ -23,9 +23,12 @@ Played = tuple[NDArray[np.int64], NDArray[np.int64], int, Sums]
 
 MIDDLE, STAGES = 1, 2
 """From where a game is played again: its middle, or where it entered each stage (carousel)."""
-SHORTEST_RESTART, CAROUSEL, SNAPSHOTS = 10, 4, 10
-"""Moves up to which games are not restarted; restarts where a game entered its last stage; and
-snapshots of the weights that are averaged."""
+SHORTEST_RESTART = 10
+"""Games of at most this many moves are not restarted."""
+SNAPSHOTS = 10
+"""Snapshots of the weights that are averaged."""
+CAROUSEL = 4
+"""How many times a game is played again from where it entered its last stage."""
 
 ERRORS, SIZES = Word(1), Word(2)
 """Where an entry of a TC network holds E and A, after its weight."""
@@ -207,7 +210,7 @@ def play(
     """Play games, and learn from them "forward" or "backward", on several threads."""
     loop = play_backwards if direction == "backward" else play_forwards
     shares = 32 * threads if threads > 1 else 1  # small ones, so that all threads end together
-    parts = zip(*(np.array_split(each, shares) for each in (boards, positions)), strict=True)
+    parts = zip(np.array_split(boards, shares), np.array_split(positions, shares), strict=True)
     left = iter(tasks := [(Future[Played](), part) for part in parts])
 
     def work() -> None:

@@ -53,6 +53,8 @@ SMALL_SETS = {
 
 LARGEST = 1 << 32
 """The weights and sums of a stage are numbered in 32 bits."""
+BYTES_PER_GAME = 100
+"""What a game of an iteration takes while it is played."""
 PROMOTION_FACTOR = np.float32(0.2)
 """Promoted values are multiplied by this unless the board is one large tile."""
 
@@ -73,7 +75,8 @@ class Network:
     ) -> Network:
         """Read a network: tuples are a name in `SETS`, words such as "0123 4567", or "" as usual.
 
-        The three largest tiles of 2048 share a value, if the number of values is None.
+        The usual number of values, if it is None, is 16 in games of at most 17 tiles (the three
+        largest tiles of 2048 share a value), else 32, or what a small board holds.
         """
         check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")
         (n_rows, n_columns), has_few_tiles = game.shape, game.rules.largest <= 17  # as in 2048
@@ -127,11 +130,12 @@ class Network:
 def new_weights(network: Network, width: int, games: int) -> Weights:
     """Return zeros for the entries of a network, `(entries * width,)`, if there is memory."""
     if (n := network.size * width) > LARGEST:
-        numbers = f"{n:,} weights and sums in a stage, more than the {LARGEST:,} that can be"
-        raise UsageError(f"the network ({network}) has {numbers} numbered: use shorter tuples.")
-    needed = 4 * (n := network.entries * width) + 100 * games  # bytes of a game as it is played
+        held = f"{n:,} weights and sums in a stage, more than the {LARGEST:,} that can be numbered"
+        raise UsageError(f"the network ({network}) has {held}: use shorter tuples.")
+    n = network.entries * width
     what = f"an iteration of {games:,} games with the network ({network})"
-    check_memory(needed, what, "use shorter tuples, or a smaller iteration_games")
+    advice = "use shorter tuples, or a smaller iteration_games"
+    check_memory(4 * n + games * BYTES_PER_GAME, what, advice)
     return np.zeros(n, np.float32)
 
 

@@ -1,7 +1,8 @@
 """The n-tuple learner in plain Python: slow, and short enough to learn from.
 
-`ntuple` tells what an episode is and names the articles, `network` defines V(s').  Learning moves
-V(s_t') towards a target G_t, which is made of what followed.
+`ntuple` tells what an episode is and names the articles, `network` defines V(s').  The agent plays
+the best action, a_t = argmax over a of r + V(s').  Learning moves V(s_t') towards a target G_t,
+which is made of what followed: each of the m entries changes by α/m (G_t - V(s_t')).
 
     learner = PlainNTuple(SlidingGame(RULES_2048), settings=NTupleSettings(network="0123 4567"))
     scores = [learner.learn() for _ in range(100)]
@@ -37,9 +38,10 @@ class Move(NamedTuple):
 
 
 class PlainNTuple(ValueAgent):
-    """An n-tuple network that learns as `NTuple` does, without stages, halves, means and threads.
+    """An n-tuple network that learns as `baselines.ntuple.ntuple.NTuple` does.
 
-    `restart` is 0 or 1.
+    Of the settings, stages, halves, means, iterations and threads are left to the compiled learner;
+    restart is 0 or 1.
     """
 
     def __init__(
@@ -71,7 +73,8 @@ class PlainNTuple(ValueAgent):
             TD    w ← w + α/m δ
             TC    w ← w + α/m δ |E| / A,    E ← E + δ,    A ← A + |δ|
 
-        The rate of temporal coherence (TC) remains high as long as errors have the same sign.
+        Temporal coherence (TC) gives each entry a rate of its own, 1 at first: it remains high as
+        long as the errors have the same sign, and falls when they cancel out.
         """
         for entry in self.entries(afterstate):
             rate = self.settings.learning_rate / self.m
@@ -133,7 +136,8 @@ class PlainNTuple(ValueAgent):
 
             G_t = r_t+1 + (1 - λ) V(s_t+1') + λ G_t+1,    0 after the last move
 
-        V(s_t+1') has been updated by then.  With restart, another game begins in the middle.
+        V(s_t+1') has been updated by then.  With restart, another game then begins in the middle of
+        this one, so that late positions are seen as often as early ones.
         """
         episode, decay, target = [], self.settings.trace_decay, 0.0
         while (move := self.choose(state)) is not None:

@@ -80,16 +80,16 @@ class BatchedSearch:
         if self._samples:
             yield from (self._draw(after) for _ in range(self._samples))
         else:
-            n = len(self._game.distribution.tiles)
-            yield from map(
-                Replies, *(np.array_split(each, n) for each in self._game.replies(after))
-            )
+            parts = len(self._game.distribution.tiles)
+            split = (np.array_split(column, parts) for column in self._game.replies(after))
+            yield from map(Replies, *split)
 
     def _draw(self, after: Observations) -> Replies:
-        distribution, states = self._game.distribution, after.copy()
+        distribution, everyone = self._game.distribution, np.arange(len(after))
         _, rows, columns = np.nonzero(after == 0)
         empty = (after == 0).sum(axis=(1, 2))
         cells = empty.cumsum() - 1 - self._rng.integers(empty)
         tiles = self._rng.choice(distribution.tiles, len(after), p=distribution.probabilities)
-        states[everyone := np.arange(len(after)), rows[cells], columns[cells]] = tiles
+        states = after.copy()
+        states[everyone, rows[cells], columns[cells]] = tiles
         return Replies(everyone, states, np.full(len(after), 1 / self._samples))

@@ -172,10 +172,11 @@ def _pool(process: int, threads: int) -> ThreadPoolExecutor:
 def _deepened(
     search: Search, board: Observations, values: NDArray[np.float64], deepest: int, end: float
 ) -> NDArray[np.float64]:
-    """Search one board `(1, R, C)`, greedy values given, as long as there is time and a choice.
+    """Search one board `(1, R, C)` deeper and deeper, as long as there is time and a choice.
 
-    Only actions within 2·(max - min) of the last depth's changes are searched deeper; all others,
-    and those not searched in time, are shifted by the change of the best of these.
+    `values` `(4,)` are its action values without a search.  Only actions within 2·(max - min) of
+    the last depth's changes are searched deeper; all others, and those not searched in time, are
+    shifted by the change of the best of these.
     """
     values = values.copy()
     order = [action for action in np.argsort(-values) if values[action] > -np.inf]

@@ -55,7 +55,8 @@ class Leaves(NamedTuple):
     """A network as the last chance node takes it, and room for the numbers of one node."""
 
     # With a lane for each tuple in each orientation, and the game to search.  On a board that is
-    # not square, `parts` also have lines for columns; one vector follows, which may be read.
+    # not square, its `parts` also have lines for columns; one vector more follows, so that any
+    # vector that begins in a line may be read.
     net: Net
     turned: Word  # where the lines for columns begin, among those for rows
     begins: Words  # `(8,)`, for each row, then each column: the first lane that sees it, less its
