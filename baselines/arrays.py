@@ -26,19 +26,14 @@ from tile_envs.files import replacing
 
 Arrays = dict[str, NDArray[Any]]
 
-LARGE = 1 << 20
-MASK = "mask"
-BLOCK = 1 << 16
+LARGE, BLOCK, MASK = 1 << 20, 1 << 16, "mask"
 HEADER = 1 << 10
 """Bytes of an entry besides those of its array, at most."""
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: bool = False) -> None:
-    """Write arrays by name to a file, which is replaced when all is written.
-
-    Compressing them quickly takes a second for 50 MB.  Arrays of objects are a `ValueError`.
-    """
+    """Write arrays by name to a file, which is replaced when all is written."""
     method = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
     with replacing(path) as beside, beside.open("wb") as file:
         # As np.savez, which can be told to leave pickle alone since numpy 2.2 only.

@@ -25,14 +25,8 @@ def clock() -> float:
 class Progress:
     """Shows how far some work is, as long as a `with` block lasts.
 
-    Args:
-        name: The work.
-        total: How much it is, in any unit; None if that is unknown.
-        done: How much of it was done before.
-        shown: Whether to show it; if not given, `enabled` says so.
-
-    Attributes:
-        seconds: Those spent in each phase, if the work has phases, and in compiling.
+    `total` is how much it is, in any unit, `done` how much was done before; without `shown`,
+    `enabled` says whether to show it.  `seconds` are those of each phase, and of compiling.
     """
 
     enabled: ClassVar[bool] = False
@@ -81,8 +75,7 @@ class Progress:
         try:
             yield
         finally:
-            self._phase = ""
-            seconds = clock() - worked
+            self._phase, seconds = "", clock() - worked
             self.seconds[name] += seconds
             self.seconds["compiling"] += time.perf_counter() - began - seconds
 
@@ -122,5 +115,4 @@ def duration(seconds: float) -> str:
 
 def metrics_text(metrics: Mapping[str, float]) -> str:
     """Return metrics as text, without those that are unknown."""
-    shown = (item for item in metrics.items() if math.isfinite(item[1]))
-    return ", ".join(f"{name} {number(value)}" for name, value in shown)
+    return ", ".join(f"{name} {number(n)}" for name, n in metrics.items() if math.isfinite(n))

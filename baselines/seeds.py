@@ -10,8 +10,7 @@
 | weights | the initial weights of networks, by torch |
 | updates | what torch and Stable-Baselines3 draw in an iteration: exploration and minibatches |
 
-No two uses draw from the same generator or stream.  An agent that draws its actions without
-learning has `numpy.random.default_rng(seed)`; it trains nothing.
+An agent that draws its actions without learning has `numpy.random.default_rng(seed)`.
 """
 
 import hashlib
@@ -35,10 +34,7 @@ KEYS: dict[Use, int] = {
 
 
 def game_seeds(seed: int, games: int, use: Use = "evaluation") -> Words:
-    """Return the seeds, `(games,) uint64`, of a list of games: words of a random stream.
-
-    Lists with two seeds, or for two uses, share no game.
-    """
+    """Return the seeds, `(games,) uint64`, of a list of games, which shares none with another."""
     position = start(_within(seed, 64)) + KEYS[use] & WORD_MASK
     return mix(ahead(np.array(position, np.uint64), games))
 

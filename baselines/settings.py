@@ -1,8 +1,7 @@
 """Settings are dataclasses whose types say which values are allowed.
 
 The command line (tyro) and files (pydantic) read the same types; below are short names for some.
-Rules between fields are checked in a dataclass's `__post_init__`; what settings ask for is checked
-against the memory that is free before it is made.
+Rules between fields are checked in a dataclass's `__post_init__`.
 """
 
 import json
@@ -33,8 +32,7 @@ Count = Annotated[int, Interval(ge=1, le=MOST)]
 NonNegative = Annotated[int, Interval(ge=0, le=MOST)]
 Seed = Annotated[int, Ge(0)]
 Threads = Annotated[int, Interval(ge=1, le=256)]
-Units = Annotated[int, Interval(ge=1, le=4096)]
-"""Width of a layer of a network."""
+Units = Annotated[int, Interval(ge=1, le=4096)]  # of a layer of a network
 Widths = Annotated[tuple[Units, ...], Len(0, 16)]
 Finite = Annotated[float, AllowInfNan(False)]
 Positive = Annotated[Finite, Interval(gt=0)]
@@ -48,11 +46,7 @@ S = TypeVar("S")
 
 
 def read_settings(kind: type[S], values: Mapping[str, Any]) -> S:
-    """Return settings, a dataclass or `TypedDict`, from values as JSON has them: without tuples.
-
-    Raises:
-        ValueError: If there is no such field, or a value is of another type or out of its range.
-    """
+    """Return settings, a dataclass or `TypedDict`, from values as JSON has them: without tuples."""
     names = get_type_hints(kind)
     for name in sorted(values.keys() - names.keys()):
         raise UsageError(f"there is no setting {name!r}, only {', '.join(names) or 'none'}.")
@@ -82,8 +76,8 @@ def _in_words(error: ValidationError) -> str:
 
 def check_batch(games: int, name: str, bytes_per_game: int) -> None:
     """Check that games that are played side by side, or listed, fit into memory."""
-    needed, advice = games * bytes_per_game, f"give {name} of at most {{}}"
-    check_memory(needed, f"a batch of {games:,} games", advice, bytes_per_game)
+    what, advice = f"a batch of {games:,} games", f"give {name} of at most {{}}"
+    check_memory(games * bytes_per_game, what, advice, bytes_per_game)
 
 
 def usable_cores() -> int:
@@ -91,8 +85,7 @@ def usable_cores() -> int:
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     for names in QUOTAS:
         with suppress(OSError, ValueError):  # no such file, or a quota that is "max"
-            words = " ".join((CGROUP / name).read_text() for name in names).split()
-            quota, period = map(int, words)
+            quota, period = map(int, " ".join((CGROUP / n).read_text() for n in names).split())
             cores = min(cores, quota // period) if quota > 0 else cores
     return max(1, cores)
 
@@ -111,13 +104,8 @@ def free_memory() -> int:
 def check_memory(needed: int, what: str, advice: str, unit: int = 1) -> None:
     """Check that something of so many bytes fits into memory before it is made.
 
-    Raises:
-        ValueError: If it does not; `advice` tells what to do, with {} for how many units of so many
-            bytes would fit.
+    `advice` tells what to do if not, with {} for how many units of so many bytes would fit.
     """
-    available = free_memory()
-    if needed > available:
-        raise UsageError(
-            f"{what} takes {needed / 2**30:,.1f} GiB, and {available / 2**30:,.1f} GiB are free: "
-            f"{advice.format(f'{available // unit:,}')}."
-        )
+    if needed > (free := free_memory()):
+        text = f"{what} takes {needed / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free"
+        raise UsageError(f"{text}: {advice.format(f'{free // unit:,}')}.")

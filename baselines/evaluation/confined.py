@@ -1,7 +1,6 @@
 """The process of a submission: it confines itself, and answers boards until it is ended.
 
-Lines of JSON come and go through a socket.  It runs by itself, on the standard library alone, but
-for classes: seeds of games and their random streams stay with the judge (see `submissions`).
+It runs on the standard library alone, but for classes: seeds of games stay with the judge.
 """
 
 import codecs
@@ -36,7 +35,7 @@ IS_ASYNC = 0x2A0
 def serve(boards: int, answers: int) -> None:
     """Confine this process, then answer lists of boards, from and to file descriptors, for ever.
 
-    Lines hold the arguments of `confine`, those of `loaded`, and then lists of boards.
+    Lines of JSON hold the arguments of `confine`, those of `loaded`, and then lists of boards.
     """
 
     def tell(**message: Any) -> None:
@@ -77,11 +76,7 @@ def line_of(error: BaseException, folder: str) -> str:
 def loaded(
     folder: str, files: Sequence[str], source: str, made_with: Mapping[str, Any] | None
 ) -> Callable[[Any], list[Any]]:
-    """Load a submission; return what answers a list of boards: `strategy`, or see `answering`.
-
-    It is the source of a strategy, or files in a folder: one of Python defines the agent, and can
-    import the others.
-    """
+    """Load a source, or files of which one defines the agent; return what answers boards."""
     module = sys.modules[STRATEGY] = ModuleType(STRATEGY)  # where dataclasses look for theirs
     file, python = STRATEGY, [name for name in files if name.lower().endswith(SUFFIX)]
     if python:
@@ -146,10 +141,9 @@ def as_answer(answer: Any) -> str | int:
 
 
 def answering(kind: type[Any], game: str, seed: int, exact: bool) -> Callable[[Any], list[Any]]:
-    """Make an agent, as `kind(game, seed)`, the game from JSON; return what answers boards.
+    """Make an agent, as `kind(game, seed)`; return what answers boards.
 
-    It is `actions`, `(n,)` integers; or for exact results `probabilities`, `(n, actions)`, if the
-    agent has them.
+    It is `actions`, or for exact results `probabilities`, if the agent has them.
     """
     import numpy as np  # late: strategies do without
 

@@ -1,9 +1,8 @@
 """Exact evaluation: the expected result of an agent, computed over all boards instead of sampled.
 
 On small boards of the sliding games it is a benchmark for learners, TilesExact: the fraction of the
-optimal expected score.  The probabilities of boards are carried forward, age by age (see `boards`):
-from the start boards, by the agent's probabilities to the afterstates, by those of the new tiles to
-the next states.  The expected score is the sum of all rewards, each times its probability.
+optimal expected score.  Probabilities of boards are carried forward, age by age (see `boards`); the
+expected score is the sum of all rewards, each times its probability.
 """
 
 from collections import defaultdict
@@ -49,7 +48,7 @@ def evaluate_exactly(
             `predict` that is a function of the board.
         env: An environment of this package, or its id.
         env_kwargs: Its options: a board that can be solved; in tic-tac-toe the side, X or O.
-        name: The agent's name in the row; the name of its class if not given.
+        name: The agent's name in the row, if not that of its class.
 
     Returns:
         The row: `agent, env, env_kwargs, side`; in the sliding games the expected score `mean`, its
@@ -69,16 +68,15 @@ def evaluate_exactly(
         return Printed(row | {"worst": policies.against(policy, side).worst})
     assert isinstance(game, SlidingGame)
     optimum, result = solution_of(game).start_value, expected(agent, game)
-    share = result.score / optimum if optimum else 1.0
-    row |= {"mean": round(result.score, DIGITS), "share": round(share, DIGITS)}
-    row |= {"moves": round(result.moves, DIGITS)}
+    means = result.score, result.score / optimum if optimum else 1.0, result.moves
+    row |= {n: round(v, DIGITS) for n, v in zip(("mean", "share", "moves"), means, strict=True)}
     shares = [round(share, DIGITS) for share in np.cumsum(result.ended[::-1])[::-1].tolist()]
     reach = zip(game.rules.faces[1:], shares[1:], strict=False)
     return Printed(row | {"reach": {face: share for face, share in reach if share > 0}})
 
 
 def _begun_row(agent: Agent, name: str, task: Task) -> Row:
-    """Return the columns that name a row of exact results, which are of whole games."""
+    """Check the options and the agent of a row; return the columns that name it."""
     for odd in {"starts", "max_episode_steps"} & task.env_kwargs.keys():
         raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
     check_plays(agent, task.game)
@@ -107,11 +105,10 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
 def reached(
     agent: Agent, game: SlidingGame
 ) -> Iterator[tuple[Boards, Mass, NDArray[np.int64], policies.Policy, Mass]]:
-    """Yield all boards that an agent's games can reach, age by age; it is asked for each.
+    """Yield all boards on which an agent may have to move, age by age; it is asked for each.
 
-    These are the boards on which the agent has to move, `(n, R, C)`; the probability that a game
-    comes to each, `(n,)`; rewards and the agent's probabilities of actions, `(n, actions)`; and the
-    probability that a game ends now with each tile as its largest, `(n_values,)`.
+    With boards `(n, R, C)` come the probability of each, `(n,)`; rewards and the agent's
+    probabilities of actions, `(n, actions)`; and those of ends now, by largest tile, `(n_values,)`.
     """
     check_size(game)
     ages = tile_ages(game.rules)
@@ -131,17 +128,17 @@ def reached(
             done += len(boards)
             progress.update(done, counted(done, "board"))
             after, rewards, masks = game.afterstates(boards)
-            going_on = masks.any(axis=1)
-            largest = boards[~going_on].max(axis=(1, 2), initial=0)
-            ended = np.bincount(largest, mass[~going_on], game.n_values).astype(np.float64)
-            boards, mass, masks = boards[going_on], mass[going_on], masks[going_on]
+            on = masks.any(axis=1)
+            largest = boards[~on].max(axis=(1, 2), initial=0)
+            ended = np.bincount(largest, mass[~on], game.n_values).astype(np.float64)
+            boards, mass, masks = boards[on], mass[on], masks[on]
             policy = masks.astype(np.float64)
             if len(boards):
                 policy = policies.probabilities_of(agent, boards, masks)
-            yield boards, mass, rewards[going_on], policy, ended
+            yield boards, mass, rewards[on], policy, ended
             weights = policy * mass[:, None]
             if (played := weights > 0).any():
-                afterstates, mass = merged(after[going_on][played], weights[played])
+                afterstates, mass = merged(after[on][played], weights[played])
                 parents, states, probabilities = game.replies(afterstates)
                 add(states, mass[parents] * probabilities)
 
@@ -156,6 +153,6 @@ def regret_of(agent: Agent, name: str, task: Task) -> Row:
     values = solution.action_values(boards)
     losses = np.where(policy > 0, values.max(axis=1, keepdims=True) - values, np.nan)
     mean, optimum = float((chances[:, None] * policy * rewards).sum()), solution.start_value
-    row |= {"mean": round(mean, DIGITS), "optimum": round(optimum, DIGITS)}
-    row |= {"regret": round(optimum - mean, DIGITS), "boards": boards, "chances": chances}
-    return row | {"policy": policy, "losses": losses}
+    results = {"mean": mean, "optimum": optimum, "regret": optimum - mean}
+    row |= {name: round(result, DIGITS) for name, result in results.items()}
+    return row | {"boards": boards, "chances": chances, "policy": policy, "losses": losses}

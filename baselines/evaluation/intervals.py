@@ -11,15 +11,12 @@ from tile_envs.errors import extra
 
 UPPER = 0.975
 """The confidence of each bound."""
-DRAWS = 100_000
-"""Monte Carlo draws of Gaffke's bounds; their error is 0.5 % of the interval's width."""
 
 
 def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dict[str, Any]:
     """Return the interval of the mean of results `(n,)`: outcomes (-1, 0 and 1), or scores.
 
-    `low`, `high` and `interval_method` are None for a single game, and for equal scores, which do
-    not tell how far scores may differ.
+    A single game has none, nor have equal scores, which do not tell how far scores may differ.
     """
     low, high, method = None, None, None
     if are_outcomes and len(results) > 1:
@@ -63,12 +60,13 @@ def _gaffke(outcomes: NDArray[np.float64]) -> tuple[float, float]:
     """Return bounds of the mean of outcomes, which hold for any number of games.
 
     One game more is assumed, with the worst outcome for the lower bound and the best for the upper;
-    the bounds are quantiles of the mean under Dirichlet weights.  Without draws they are those of
-    Clopper and Pearson.  Gaffke 2005, "Three test statistics for a nonparametric one-sided
-    hypothesis on the mean of a nonnegative variable"; Learned-Miller and Thomas 2020.
+    the bounds are quantiles of the mean under Dirichlet weights.  Gaffke 2005, "Three test
+    statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative variable";
+    Learned-Miller and Thomas 2020.
     """
     counts = [int((outcomes == outcome).sum()) for outcome in (1, 0, -1)]
-    weights = np.random.default_rng(0).standard_gamma([*counts, 1], (DRAWS, 4))
+    draws = 100_000  # whose error is 0.5 % of the interval's width
+    weights = np.random.default_rng(0).standard_gamma([*counts, 1], (draws, 4))
     wins, _, losses, one_more = (weights / weights.sum(axis=1, keepdims=True)).T
     difference = wins - losses
     low = np.quantile(difference - one_more, 1 - UPPER)

@@ -34,7 +34,6 @@ from tile_envs.words import counted, printable
 ENV = "Tiles2048-v0"
 SECONDS, SECONDS_IN_ALL = 5.0, 60.0
 """The usual limits: seconds of a strategy in a game, and of a submission."""
-LONGEST = 1e6  # more seconds, which a socket cannot wait, are as many
 MAX_ILLEGAL, MAX_FAILED = 10, 3
 """Illegal answers in a row that end a game, and failed games in a row that end the list."""
 COLUMNS = ("share", "win", "draw", "loss", "worst", "mean", "low", "median", "max", "seconds")
@@ -62,8 +61,7 @@ def judge(
         strategy: Python source that defines `strategy(board)`, or an answer of a language model
             whose last fenced block does; or a function, taken as its source, which imports what it
             needs.  The board is a list of rows of faces, 0 for an empty cell (in tic-tac-toe 1 for
-            own marks, -1 for others); the answer is a word ("up"), a letter ("w", "a", "s", "d"),
-            or the number of an action.
+            own marks, -1 for others); the answer is a word ("up"), a letter ("w") or a number.
         env: The environment or its id.
         episodes: The number of games.
         seed: The seed of the list of games.
@@ -73,9 +71,8 @@ def judge(
         name: Its name in the row.
 
     Returns:
-        The row of `evaluate`, with the numbers of `illegal` answers, and of those among them that
-        were `repeated` on the same board; of the games in which it has `failed`, which end there;
-        and the first `failure`, or None.
+        The row of `evaluate`, with the numbers of `illegal` answers, of those `repeated` on the
+        same board, and of games in which it has `failed`; and the first `failure`, or None.
 
     Raises:
         ValueError: If an argument is unusable.
@@ -110,8 +107,7 @@ def judge(
                     break
     except KeyboardInterrupt as stopped:
         if not games:
-            text = "stopped without a result: no game has ended."
-            raise Interrupted(stopped, text) from None
+            raise Interrupted(stopped, "stopped without a result: no game has ended.") from None
         interrupt, name = stopped, f"{name}, stopped"
     finally:
         process.stop()
@@ -180,15 +176,14 @@ def grade(
         episodes: The number of games, the same for all submissions.
         seed: The seed of the list of games.
         seconds: The wall-clock time of a submission in all, its loading included.
-        exact: Compute the results exactly, as `evaluate_exactly` does, instead of playing games.
+        exact: Compute the results, as `evaluate_exactly` does, instead of playing games.
         memory: The bytes that a submission may take.
         agent_seed: The seed of the classes; if not given, the system draws one.
         keep: Called with the rows so far before the next submission begins.
 
     Returns:
-        A row for each entry of the folder, by name: that of `evaluate_exactly`, or that of `judge`
-        without failures; the `agent_seed`; the `seconds` that it has taken; and the `error` for
-        which it has no grade, or None.
+        A row for each entry of the folder, by name: that of `evaluate_exactly`, or of `judge`
+        without failures; `agent_seed`; `seconds` taken; and the `error`, if it has no grade.
 
     Raises:
         ValueError: If an argument is unusable, or there is nothing in the folder.
@@ -199,9 +194,8 @@ def grade(
     episodes, seed, seconds, memory = checked_limits(episodes, seed, seconds, memory)
     agent_seed = secrets.randbits(32) if agent_seed is None else checked_seed(agent_seed)
     task = Task.of(*named(env, env_kwargs))
-    entries = sorted(
-        each for each in Path(folder).glob("*") if not submissions.LEFT_OUT.match(each.name)
-    )
+    found = sorted(Path(folder).glob("*"))
+    entries = [each for each in found if not submissions.LEFT_OUT.match(each.name)]
     if not entries:
         raise UsageError(f"{folder} holds no submissions: expected a folder with files *{SUFFIX}.")
     made_with = {"game": task.game.to_json(), "seed": agent_seed, "exact": exact}
@@ -241,8 +235,7 @@ def _played(process: Submission, task: Task, name: str, episodes: int, seed: int
     """Return the row of the list of games of `evaluate`."""
     side_by_side = 1 if process.kind == STRATEGY else min(episodes, SIDE_BY_SIDE)
     seeds, began = iter(game_seeds(seed, episodes).tolist()), time.perf_counter()
-    envs = (make(task.env, task.env_kwargs) for _ in range(side_by_side))
-    games = [Played(env, next(seeds)) for env in envs]
+    games = [Played(make(task.env, task.env_kwargs), next(seeds)) for _ in range(side_by_side)]
     play(process, games, seeds)
     return results_of(games, task, name, seed, time.perf_counter() - began)[0]
 
@@ -253,7 +246,7 @@ def checked_limits(episodes: int, seed: int, seconds: float, memory: int) -> tup
         raise UsageError("strategies are judged on Linux and macOS: elsewhere nothing limits them.")
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)
-    seconds = min(checked_number(seconds, "seconds"), LONGEST)
+    seconds = min(checked_number(seconds, "seconds"), 1e6)  # more, a socket cannot wait
     return episodes, seed, seconds, checked_count(memory, "memory")
 
 
@@ -262,8 +255,8 @@ class Played:
 
     An answer that is no legal action is illegal: it changes nothing, and is a step for a time
     limit.  `MAX_ILLEGAL` of them in a row end the game with its score so far, in tic-tac-toe as a
-    loss.  It counts answers, illegal ones, and those of them that were `repeated` on the same
-    board.  Its environment plays no other game until it is over.
+    loss.  It counts answers, illegal ones, and of these the `repeated` ones on the same board.  Its
+    environment plays no other game until it is over.
     """
 
     def __init__(self, env: Any, seed: int) -> None:
@@ -313,9 +306,8 @@ def results_of(
     returns = np.array([game.score for game in games], np.float64)
     tiles = np.array([game.largest for game in games], np.int64)
     boards = np.array([game.observation for game in games])
-    counts = [(game.answers, game.illegal, game.repeated) for game in games]
-    answers, illegal, repeated = map(sum, zip(*counts, strict=True))
+    answers, illegal = sum(game.answers for game in games), sum(game.illegal for game in games)
     faces = task.game.rules.faces if isinstance(task.game, SlidingGame) else ()
     record = Record(returns, tiles, boards, faces, answers, illegal, seconds)
-    row = summary(record, name, task.env, task.env_kwargs, seed)
-    return row | {"illegal": illegal, "repeated": repeated}, record
+    row = summary(record, name, task.env, task.env_kwargs, seed) | {"illegal": illegal}
+    return row | {"repeated": sum(game.repeated for game in games)}, record

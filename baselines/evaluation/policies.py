@@ -1,7 +1,6 @@
 """Policies: an agent's probabilities of actions on boards, and where they lead in tic-tac-toe.
 
-There a policy is the probability of each cell in each position, `(19683, 9)` by the codes of
-`tile_envs.tictactoe.positions`, and the whole tree is walked.
+There a policy gives each cell's probability, `(19683, 9)`, by the codes of `positions`.
 """
 
 from typing import Any, NamedTuple
@@ -24,9 +23,8 @@ RANDOM = TicTacToe(opponent="random")
 def probabilities_of(agent: Agent, observations: NDArray[Any], masks: NDArray[Any]) -> Policy:
     """Ask an agent for its probabilities of actions, `(n, actions)`, of which masks tell the legal.
 
-    An agent without `action_probabilities(observations)` has 1 for its action.  Its `predict` must
-    depend on the observation alone: it is asked twice, to detect randomness, or says itself what
-    else its play `depends_on`.
+    Without `action_probabilities(observations)`, it is 1 for its action: `predict` is asked twice,
+    to detect randomness, or the agent says itself what else its play `depends_on`.
     """
     if len(observations) > BATCH:
         parts = (slice(i, i + BATCH) for i in range(0, len(observations), BATCH))

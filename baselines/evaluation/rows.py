@@ -53,9 +53,11 @@ def block(row: Row, with_speed: bool = True) -> str:
         return "\n".join([f"{head}, exactly", *lines])
     interval = f"   95 % interval {interval_text(row)}" if row["low"] is not None else ""
     low, median, high = (number(row[name]) for name in ("min", "median", "max"))
-    lines = [f"{head}, {row['episodes']:,} games, seed {row['seed']}"]
-    lines.append(f"  mean    {number(row['mean'])}{interval}")
-    lines.append(f"  median  {median}   min {low}   max {high}")
+    lines = [
+        f"{head}, {row['episodes']:,} games, seed {row['seed']}",
+        f"  mean    {number(row['mean'])}{interval}",
+        f"  median  {median}   min {low}   max {high}",
+    ]
     if with_speed:
         lines.append(f"  moves   {row['moves_per_second']:,} a second")
     if "failed" in row:  # of a written strategy
@@ -117,8 +119,7 @@ def _reach_lines(reach: Row, intervals: Row | None = None) -> list[str]:
 def write_rows(rows: Sequence[Row], path: Path) -> None:
     """Write rows to a `.json` file, a list, or to a `.csv` file, replaced when all is written.
 
-    In `.csv` dictionaries and lists are JSON cells, and a text that a spreadsheet would compute
-    begins with an apostrophe.  An object, such as an opponent, is written as its `str`.
+    In `.csv` dictionaries and lists are JSON cells.  An object, such as an opponent, is its `str`.
     """
     text = io.StringIO()
     if path.suffix == ".json":
@@ -151,25 +152,18 @@ def read_rows(path: Path) -> list[Row]:
 
 
 class Result(NamedTuple):
-    """A row of an agent, and what it comes from.
-
-    Attributes:
-        recipe: What its run shares with runs that differ in the seed alone; "" without a run.
-        returns: `(episodes,) float64`, the result of each game; none of exact results.
-        train_seed: The seed of its run.
-    """
+    """A row of an agent, and what it comes from."""
 
     row: Row
-    recipe: str = ""
-    returns: NDArray[np.float64] = NO_GAMES
+    recipe: str = ""  # what its run shares with runs that differ in the seed alone
+    returns: NDArray[np.float64] = NO_GAMES  # of each game, if it was sampled
     train_seed: int | None = None
 
 
 def over_seeds(results: Sequence[Result]) -> list[Row]:
     """Return a row for each recipe with several runs: the means over their training seeds.
 
-    `low` and `high` are Student's interval, over all seeds that might be drawn, of the first of
-    these means.  What is of single games is None.
+    `low` and `high` are Student's interval of the first; what is of single games is None.
     """
     rows = []
     for runs in (each for each in _by_recipe(results) if each[1:]):
@@ -187,16 +181,12 @@ def over_seeds(results: Sequence[Result]) -> list[Row]:
 
 
 def _by_recipe(results: Sequence[Result]) -> list[list[Result]]:
-    """Return results in lists that differ by the training seed alone, which comes once in each.
-
-    A copied run is no further sample.
-    """
-    groups = defaultdict[Any, list[Result]](list)
-    seen = Counter[Any]()
+    """Return results in lists that differ by the training seed alone, which comes once in each."""
+    groups, seen = defaultdict[Any, list[Result]](list), Counter[Any]()
     for n, each in enumerate(results):
         kind = each.recipe or n, each.row.get("side")
         of_seed = kind, each.train_seed, n if each.train_seed is None else 0
-        groups[kind, seen[of_seed]].append(each)
+        groups[kind, seen[of_seed]].append(each)  # a copied run is no further sample
         seen[of_seed] += 1
     return list(groups.values())
 
@@ -226,8 +216,7 @@ def differences(results: Sequence[Result]) -> list[str]:
     """Return a line on each agent but the best: how far its mean is below, in the same games.
 
     Differences are paired, game by game, of means over training seeds, with Student's interval.
-    Where it holds 0, the agents are not separable, and the line says in about how many games they
-    would be.
+    Where it holds 0, the line says how many games would be needed to separate the agents.
     """
     agents = [(_name(e), np.mean([r.returns for r in e], axis=0)) for e in _by_recipe(results)]
     (best, highest), *others = sorted(agents, key=lambda agent: -agent[1].mean())
@@ -241,8 +230,8 @@ def differences(results: Sequence[Result]) -> list[str]:
         text = f"{best} − {other}: {number(mean)} ({number(low)} to {number(high)})"
         if low <= 0 <= high:
             games = math.ceil(n * ((high - low) / 2 / mean) ** 2) if mean else 0
-            text += ", not separable"
-            text += f": about {counted(games, 'game')} would be needed" * bool(games)
+            needed = f": about {counted(games, 'game')} would be needed" * bool(games)
+            text += f", not separable{needed}"
         lines.append(text)
     return lines
 

@@ -1,8 +1,7 @@
 """Sampled evaluation: every sampled result in a table comes from here.
 
-It plays a fixed list of games (`seeds.game_seeds`), so that long games count as much as short ones,
-with an agent's `predict`.  A search may also say how many games it plays at once and the scores
-that it expects, from which comes the time that is left.
+It plays a fixed list of games (`seeds.game_seeds`), so that long games count as much as short ones.
+An agent may say how many `games_at_once` it plays, and a search the scores that it `expected`.
 """
 
 import sys
@@ -37,30 +36,23 @@ QUANTILES = tuple(step / 20 for step in range(21))
 class Record:
     """The results of a list of games.
 
-    Attributes:
-        returns: `(episodes,) float64`, the scores; in tic-tac-toe 1 for a win of the side that is
-            evaluated (X of both), 0 for a draw, -1 for a loss, and for a truncated game.
-        tiles: `(episodes,) int64`, the largest face that the game has shown; 0 in tic-tac-toe.
-        boards: `(episodes, R, C)`, the last observation.
-        faces: All faces of a sliding game; none in tic-tac-toe.
-        moves: The number of the agent's moves, `illegal` ones, which change nothing, included.
-        seconds: The wall-clock time of all games, without compiling.
+    The return in tic-tac-toe is 1 for a win of the side that is evaluated (X of both), 0 for a
+    draw, and -1 for a loss and for a truncated game.
     """
 
-    returns: NDArray[np.float64]
-    tiles: NDArray[np.int64]
-    boards: NDArray[Any]
-    faces: tuple[int, ...]
-    moves: int
+    returns: NDArray[np.float64]  # `(episodes,)`, the scores
+    tiles: NDArray[np.int64]  # `(episodes,)`, the largest face that the game has shown, or 0
+    boards: NDArray[Any]  # `(episodes, R, C)`, the last observation
+    faces: tuple[int, ...]  # all of a sliding game
+    moves: int  # of the agent, illegal ones included
     illegal: int
-    seconds: float
+    seconds: float  # wall-clock time, without compiling
 
 
 class Stopped(Interrupted):
-    """An evaluation was interrupted; `record` and `row` are of its first games.
+    """An evaluation was interrupted; `record` and `row` are of the games before the first still on.
 
-    All games before the first that has not ended count: to count every one that has ended would
-    count short games more than long ones.
+    To count every one that has ended would count short games more than long ones.
     """
 
     def __init__(self, cause: KeyboardInterrupt, record: Record, row: Row | None = None) -> None:
@@ -74,8 +66,7 @@ def evaluated(
     """Let an agent play a fixed list of games; return the row, and the games that it is of."""
     before, interrupt = dict(getattr(agent, "usage", {})), None
     try:
-        title, visible = f"{name} on {env}", progress or None
-        record = play(agent, env, options, episodes, seed, title, visible)
+        record = play(agent, env, options, episodes, seed, f"{name} on {env}", progress or None)
     except Stopped as stopped:
         interrupt, record, name = stopped, stopped.record, f"{name}, stopped"
     row = summary(record, name, env, options, int(seed))
@@ -189,13 +180,11 @@ def _of_games(values: Any, games: NDArray[np.int64]) -> Any:
 def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], seed: int) -> Row:
     """Return the row of a record.
 
-    Returns:
-        `agent, env, env_kwargs, side, episodes, seed, mean, low, high, interval_method, median,
-        min, max, quantiles, reach, fraction_intervals, moves_per_second`, and in tic-tac-toe the
-        fractions `win, draw, loss`.  `low` and `high` bound the mean with 95 % confidence;
-        `quantiles` are the scores at `QUANTILES`, and `reach` the fraction of games that reached
-        each face, None in tic-tac-toe.  `fraction_intervals` are the Wilson intervals of `reach`,
-        or of `win, draw, loss`; None for a single game.
+    It holds `agent, env, env_kwargs, side, episodes, seed, mean, median, min, max`, the rounded
+    `moves_per_second`, and in tic-tac-toe the fractions `win, draw, loss`.  `low` and `high` bound
+    the mean with 95 % confidence (`interval_method`); `quantiles` are the scores at `QUANTILES`,
+    `reach` the fractions of games that reached each face, and `fraction_intervals` the Wilson
+    intervals of these or of `win, draw, loss`: None for a single game.
     """
     returns, n = record.returns, len(record.returns)
     row: Row = {"agent": name, "env": env, "env_kwargs": dict(env_kwargs), "side": None}

@@ -55,13 +55,13 @@ class Failed(UsageError):
 def files_of(entry: Path) -> dict[str, Any]:
     """Return the `files` of a submission, a file or a folder; `Failed` says if there is no Python.
 
-    They are in its `folder`, in one that is `hidden`, since it holds all submissions.  Links in a
-    folder are left out: they may lead to another submission.
+    They are in its `folder`, in one that is `hidden`, since it holds all submissions.
     """
     folder = entry if entry.is_dir() else entry.parent
     paths = [
         path
         for path in (entry, *sorted(entry.rglob("*")))
+        # Links in a folder may lead to another submission.
         if path.is_file() and (path == entry or not path.is_symlink())
         if not any(map(LEFT_OUT.match, path.relative_to(folder).parts))
     ]
@@ -77,8 +77,7 @@ def files_of(entry: Path) -> dict[str, Any]:
 class Submission:
     """The confined process of a submission, as an agent; what it sends may be anything.
 
-    `left` are the wall-clock seconds that it may take until it has `Failed`; its `kind` is what it
-    answers with, "strategy", "actions" or "probabilities", or "" if it does not run.
+    `left` are its wall-clock seconds; `kind` is what it answers with, or "" if it does not run.
     """
 
     def __init__(self, game: Game, memory: int, seconds: float, cpu_seconds: float) -> None:

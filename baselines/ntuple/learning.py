@@ -1,8 +1,6 @@
-"""Learning of n-tuple networks, compiled: whole games, learned from forwards or backwards.
+"""Learning of n-tuple networks, compiled: whole games, forwards or backwards.
 
-    s0 --(a0, r0)--> s0' --(new tile)--> s1 --(a1, r1)--> s1' --(new tile)--> s2 ...
-
-`ntuple` tells what is learned from such an episode, `plain` tells it once more in plain Python.
+`ntuple` tells what is learned from an episode, `plain` tells it once more in plain Python.
 """
 
 from concurrent.futures import Future
@@ -121,8 +119,7 @@ def play_forwards(net: Net, update: Update, boards: Words, positions: Words) -> 
 def play_backwards(net: Net, update: Update, boards: Words, positions: Words) -> Played:
     """Play games, and learn from each once it has ended, from its last move to the first.
 
-    Moves of games that are played again are counted; scores and tiles are those of the games from
-    their start.
+    Of games that are played again moves are counted, but neither scores nor tiles.
     """
     game = net.game
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)

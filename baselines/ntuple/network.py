@@ -1,9 +1,8 @@
 """n-tuple networks: the value of a board is a sum of table entries, chosen by the tiles on tuples.
 
 A tuple is a set of cells.  The tiles on them, as the digits of a number, choose an entry of the
-tuple's table.  Every tuple looks at the board in all its symmetric orientations with the same table
-(Szubert and Jaśkowski, CIG 2014), so that the value of a 4×4 board is a sum of eight entries per
-tuple:
+tuple's table.  Every tuple looks at the board in all its symmetric orientations, eight on 4×4, with
+the same table (Szubert and Jaśkowski, CIG 2014):
 
     V(s) = Σ over tuples i, Σ over orientations g:  table_i[tiles of g(s) on the cells of tuple i]
 """
@@ -130,17 +129,13 @@ class Network:
 
 def new_weights(network: Network, width: int, games: int) -> Weights:
     """Return zeros for the entries of a network, `(entries * width,)`, if there is memory."""
-    if (of_stage := network.size * width) > LARGEST:
-        raise UsageError(
-            f"the network ({network}) has {of_stage:,} weights and sums in a stage, more than the "
-            f"{LARGEST:,} that can be numbered: use shorter tuples."
-        )
+    if (n := network.size * width) > LARGEST:
+        held = f"{n:,} weights and sums in a stage, more than the {LARGEST:,} that can be numbered"
+        raise UsageError(f"the network ({network}) has {held}: use shorter tuples.")
     n = network.entries * width
-    check_memory(
-        4 * n + games * BYTES_PER_GAME,
-        f"an iteration of {games:,} games with the network ({network})",
-        "use shorter tuples, or a smaller iteration_games",
-    )
+    what = f"an iteration of {games:,} games with the network ({network})"
+    advice = "use shorter tuples, or a smaller iteration_games"
+    check_memory(4 * n + games * BYTES_PER_GAME, what, advice)
     return np.zeros(n, np.float32)
 
 
@@ -156,9 +151,8 @@ def addends(values: int, cells: int) -> NDArray[np.int64]:
     """Return what each value of each cell of a tuple adds to an index, `(values, cells)`.
 
     A value is written with one digit for each of its prime factors, and the lowest digits of all
-    cells come first: 16 values are four bits, interleaved (Morton, 1966).  Entries that are used
-    together, those of boards with the same large tiles, then share cache lines and memory pages,
-    which makes play nearly twice as fast as the order cell after cell.
+    cells come first: 16 values are four bits, interleaved (Morton, 1966).  Entries of boards with
+    the same large tiles then share cache lines and pages, which makes play nearly twice as fast.
     """
     added = np.zeros((values, cells), np.int64)
     digits, left, one = np.arange(values), values, 1

@@ -1,9 +1,7 @@
 """Sums of parts of a table, as hand-written SIMD code.
 
-LLVM does not vectorize a short loop over arrays that might overlap, and numba has no prefetch
-instruction, which has memory fetched ahead of its use.  `_generate` writes both with llvmlite, on
-which numba rests, in instructions that LLVM translates for any processor.  Learning is about twice
-as fast as with a plain loop.
+LLVM does not vectorize a short loop over arrays that might overlap, and numba cannot prefetch, so
+`_generate` writes both with llvmlite, for any processor.  Learning is about twice as fast with it.
 """
 
 from typing import Any

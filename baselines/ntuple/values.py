@@ -2,8 +2,8 @@
 
 A board is four packed lines, its rows or its columns; see `tile_envs.sliding.packed.kernels`.  The
 index of an entry is a sum of contributions, one per pair of adjacent cells of a row.  `Net.parts`
-holds them for every pair of tiles, for all tuples in all reflections side by side.  One vector
-addition per pair then replaces shifts and masks, for any number of values and order of entries.
+holds them for every pair of tiles, for all tuples in all reflections side by side: one vector
+addition per pair adds them.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Expectimax over the values of any agent, which is asked for many boards at once.
-
-See `expectimax` for the definition.
-"""
+"""Expectimax over the values of any agent, asked for many boards at once; see `expectimax`."""
 
 import math
 from collections.abc import Iterator
@@ -92,7 +89,7 @@ class BatchedSearch:
         _, rows, columns = np.nonzero(after == 0)
         empty = (after == 0).sum(axis=(1, 2))
         cells = empty.cumsum() - 1 - self._rng.integers(empty)
-        states = after.copy()
         tiles = self._rng.choice(distribution.tiles, len(after), p=distribution.probabilities)
+        states = after.copy()
         states[everyone, rows[cells], columns[cells]] = tiles
         return Replies(everyone, states, np.full(len(after), 1 / self._samples))

@@ -54,7 +54,6 @@ class CompiledSearch:
     """Searches boards one after the other, with a transposition table of its own."""
 
     version = 2
-    """As `BoardAgent.version`."""
 
     def __init__(self, learner: NTuple, game: SlidingGame, table_bytes: int) -> None:
         self._learner, self._game, self._table_bytes = learner, game, table_bytes

@@ -40,9 +40,6 @@ from tile_envs.sliding.placer import RANDOM
 MEBIBYTE = 1 << 20
 DEEP = 4
 """From this depth on, idle threads share the chance nodes of one board."""
-ONE_MOVE = np.ones(1, np.int64)
-"""The depth of one board that is not searched."""
-
 Search = Callable[..., NDArray[np.float64]]
 """Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`.  May follow:
 `end`, a time of `now` from which on values may be NaN, and `order`, the actions to search."""
@@ -125,7 +122,8 @@ class Expectimax(ValueAgent):
         values = np.zeros((len(boards), self._game.n_actions))
         for i, board in enumerate(boards[:, None]):
             end = now() + self._milliseconds / 1000
-            values[i] = _deepened(search, board, search(board, ONE_MOVE)[0], int(depths[i]), end)
+            greedy = search(board, np.ones(1, np.int64))[0]
+            values[i] = _deepened(search, board, greedy, int(depths[i]), end)
         return values
 
     def _shared(self, search: Callable[..., Any], *columns: Any) -> NDArray[np.float64]:

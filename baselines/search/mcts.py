@@ -49,8 +49,8 @@ class MCTSAgent(ValueAgent):
         seed: The seed of the agent's own random numbers.
         playouts: The number of playouts for a move; with `kept`, for the tree.
         exploration: The weight of moves that were seldom tried.
-        kept: Whether to grow one tree for both sides, from the empty board and on first use, and to
-            play from it without further search.  Where it has tried no move, one is drawn.
+        kept: Whether to grow one tree for both sides, on first use, and to play from it without
+            further search.  Where it has tried no move, one is drawn.
     """
 
     def __init__(
@@ -85,11 +85,9 @@ class MCTSAgent(ValueAgent):
         return actions
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return the mean result of each move for the player who moves, whose marks are 1.
+        """Return the mean result of each move for the player who moves, `(n, 9)`, from -1 to 1.
 
-        Returns:
-            `(n, 9) float64` from -1 to 1 for observations `(n, 3, 3)`; 0 for moves never tried,
-            minus infinity for illegal ones.
+        It is 0 for moves never tried, minus infinity for illegal ones.
         """
         codes = encode_seen(observations)
         return np.where(solve().masks[codes], self._moves(codes)[1], -np.inf)

@@ -1,8 +1,4 @@
-"""Minimax for tic-tac-toe: the game is small enough to be solved once and looked up afterwards.
-
-The values are those of the environment's own opponents (`tile_envs.tictactoe.positions`): the
-result when both sides play perfectly.
-"""
+"""Minimax for tic-tac-toe: the game is solved once (`tile_envs.tictactoe`) and looked up."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -58,22 +58,17 @@ class ValuePlacer(BatchedSearch):
         return np.asarray(self.cell_values(boards, tiles, self._depth).argmin(axis=1))
 
     def cell_values(self, boards: Boards, tiles: Tiles | int, depth: int) -> Values:
-        """Return W(s, depth) with a tile `(n,)` on each cell of boards `(n, R, C)`, `(n, R * C)`.
-
-        It is infinity for occupied cells.
-        """
+        """Return W(s, depth), `(n, R * C)`, with tiles `(n,)` on each cell; infinity on others."""
         flat = boards.reshape(len(boards), math.prod(self._game.shape))
         values = np.full(flat.shape, np.inf)
         parents, cells = np.nonzero(flat == 0)
         states = flat[parents]
         states[np.arange(len(parents)), cells] = np.broadcast_to(tiles, len(flat))[parents]
-        states = states.reshape(-1, *self._game.shape)
-        values[parents, cells] = self._state_values(states, depth)
+        values[parents, cells] = self._state_values(states.reshape(-1, *self._game.shape), depth)
         return values
 
     def _afterstate_values(self, after: Boards, left: int) -> Values:
-        values = np.zeros(len(after))
-        distribution = self._game.distribution
-        for tile, chance in zip(distribution.tiles, distribution.probabilities, strict=True):
+        values, spawn = np.zeros(len(after)), self._game.distribution
+        for tile, chance in zip(spawn.tiles, spawn.probabilities, strict=True):
             values += chance * self.cell_values(after, tile, left).min(axis=1)
         return values

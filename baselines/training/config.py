@@ -23,7 +23,7 @@ MAY_CHANGE = {"device"}
 
 @dataclass(frozen=True)
 class RunConfig:
-    """What decides a training run: the options of `train`, and the learner's settings."""
+    """The options of `train`, and the learner's settings."""
 
     agent: str
     agent_version: int
@@ -82,8 +82,7 @@ class RunConfig:
         """What runs share that differ in seed and budget alone, however options are written."""
         entries = self.learned() | {"seed": None}
         if self.env in ids():  # else it needs a module that is not imported
-            options = entries["env_kwargs"].items()
-            starts = {name: value for name, value in options if name in START_OPTIONS}
+            starts = {n: v for n, v in entries["env_kwargs"].items() if n in START_OPTIONS}
             entries |= {"env": self.task.key, "env_kwargs": starts}
         return key_of(_normal(entries))
 

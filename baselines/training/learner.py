@@ -1,8 +1,7 @@
 """The interface of agents that learn.
 
-Learning goes in iterations.  An iteration draws all its random numbers from the run's seed and its
-own number, so that a learner needs no generator in its checkpoint, and a run that was interrupted
-ends where an uninterrupted one ends.
+Learning goes in iterations.  Each draws all its random numbers from the run's seed and its own
+number, so that a run that was interrupted ends where an uninterrupted one ends.
 """
 
 from abc import ABC, abstractmethod
@@ -75,6 +74,7 @@ class Learner(ABC):
     for_playing: ClassVar[dict[str, Any]] = {}
     """Settings that a trained one plays with, on any machine."""
     run: Run
+    _game: Game
 
     def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
         if not isinstance(game, self.plays):
@@ -86,8 +86,7 @@ class Learner(ABC):
         check_settings(self._settings)
         if getattr(self._settings, "initial", 0.0) is None and isinstance(game, SlidingGame):
             self._settings = replace(self._settings, initial=initial_value(None, game))
-        self._game: Game = game
-        self._seed, self._sides = seed, sides or game.sides
+        self._game, self._seed, self._sides = game, seed, sides or game.sides
         self.iterations, self.progress = 0, 0.0
         self.recent = np.full(RECENT, np.nan)
 
@@ -133,10 +132,7 @@ class Learner(ABC):
 
     @classmethod
     def new(cls, config: RunConfig, playing: bool = False) -> Self:
-        """Return a learner of a run that has learned nothing yet, which notes what "auto" is here.
-
-        If it will only be `playing`, it has the settings `for_playing`.
-        """
+        """Return an untrained learner of a run; if `playing`, with the settings `for_playing`."""
         game = config.task.game if playing else make(config.env, config.env_kwargs).game
         settings = config.settings | (cls.for_playing if playing else {})
         try:
@@ -147,6 +143,7 @@ class Learner(ABC):
         learner = cls(game, config.seed, read, config.sides)
         if not playing:
             learner.prepare()
+            # What "auto" is here is noted.
             learner.run = Run(replace(config, settings=asdict(learner._settings)))
         return learner
 
@@ -164,10 +161,9 @@ class Learner(ABC):
         Raises:
             ValueError: If there is a run already, it was made without one, or options are objects.
         """
-        folder = Path(folder)
         if not hasattr(self, "run"):
             raise UsageError(f"{type(self).__name__} has no run: make it by train().")
-        with runs.lock_folder(folder):
+        with runs.lock_folder(folder := Path(folder)):
             runs.check_free(folder)
             runs.write_checkpoint(folder, self.state_dict())
             self.run.write(folder)

@@ -66,7 +66,9 @@ def learn(
     with closing(files), progress, _interrupts(progress) as interrupted:
         if progress.shown:
             print(f"settings: {config.preset or 'given'}", file=sys.stderr)
-            if folder and (size := _size(learner)) > 1e9:
+            # A checkpoint and two models; tables, which have none, are small at first.
+            has_models = type(learner).save_model is not Learner.save_model
+            if folder and has_models and (size := 3 * size_of(learner.state_dict())) > 1e9:
                 print(f"{folder} will take about {size / 1e9:.1f} GB", file=sys.stderr)
         progress.update(done, "starting (compiling on first use)")
         while not ended:
@@ -99,9 +101,8 @@ def learn(
                     goes_on = callback(learner, metrics | tested) is not False
                 except Exception as error:  # a run of hours must not be lost
                     files.save(seconds)
-                    why = f"with {type(error).__name__}: {error}{kept}"
-                    after = games_played(learner)
-                    raise UsageError(f"the callback failed after {after} {why}") from error
+                    failed = f"failed after {games_played(learner)} with {type(error).__name__}"
+                    raise UsageError(f"the callback {failed}: {error}{kept}") from error
             ended = done >= 1 or bool(interrupted) or not goes_on
             if ended or files.are_due():
                 with progress.phase("saving"):
@@ -124,12 +125,6 @@ def _used(learner: Learner, seconds: float) -> float:
     """Return the fraction of a run's budget that is used up; 1 and more is all of it."""
     used = learner.used(seconds)
     return max((used[name] / n for name, n in learner.config.budget.items()), default=0.0)
-
-
-def _size(learner: Learner) -> int:
-    """Return the bytes of a checkpoint and two models; 0 without: tables are small at first."""
-    has_models = type(learner).save_model is not Learner.save_model
-    return 3 * size_of(learner.state_dict()) if has_models else 0
 
 
 def _test_is_due(before: int, learner: Learner, every: int | None) -> bool:
@@ -161,9 +156,8 @@ class RunFiles:
 
     def show(self, metrics: Metrics) -> None:
         """Add a point to the curves of TensorBoard, which takes each number of games once."""
-        named = {f"train/{name}": value for name, value in metrics.items()}
-        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in named.items()]
-        self._add(self._learner.games, summary=Summary(value=values))
+        points = [Summary.Value(tag=f"train/{n}", simple_value=v) for n, v in metrics.items()]
+        self._add(self._learner.games, summary=Summary(value=points))
 
     def _add(self, step: int, **content: Any) -> None:
         if self._events:

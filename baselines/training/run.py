@@ -140,9 +140,6 @@ def config_for(
     A preset that is given with a run wins over it, so that contradictions are seen.  Without one it
     is "small" on boards that are solved quickly, else "default", if there is one.  Options of
     `train` that are None are not given; of budgets, one that is given replaces all.
-
-    Raises:
-        ValueError: If there is no such agent, environment, preset or setting, or one is unusable.
     """
     learner = learner_class(agent)
     given |= {"env_kwargs": env_kwargs}
@@ -201,13 +198,8 @@ def presets_of(name: str) -> dict[str, dict[str, dict[str, Any]]]:
 
 def presets_for(name: str, env: str, game: Game) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return an agent's presets for an environment, each with the kind or id that it is of."""
-    kinds = [kind for kind, games in KINDS.items() if isinstance(game, games)]
-    known = presets_of(name)
-    return {
-        preset: (kind, values)
-        for kind in (*kinds, env)
-        for preset, values in known.get(kind, {}).items()
-    }
+    kinds = [*(kind for kind, games in KINDS.items() if isinstance(game, games)), env]
+    return {n: (kind, v) for kind in kinds for n, v in presets_of(name).get(kind, {}).items()}
 
 
 def resumed(folder: Path, agent: str, ask: Callable[..., RunConfig]) -> Learner:
@@ -220,9 +212,9 @@ def resumed(folder: Path, agent: str, ask: Callable[..., RunConfig]) -> Learner:
     if begun.agent != agent:
         raise UsageError(f"{folder} is a run of {begun.agent}, not of {agent}.")
     check_learns(folder, run)
-    if begun.agent_version != kind.version:  # which may have other settings
-        now = f"and is now {kind.version}: train again."
-        raise UsageError(f"{folder}: agent_version was {begun.agent_version} {now}")
+    if (was := begun.agent_version) != kind.version:  # which may have other settings
+        text = f"agent_version was {was} and is now {kind.version}: train again."
+        raise UsageError(f"{folder}: {text}")
     learner = kind.new(ask(resumed=begun))
     config = learner.config
     if differing := "; ".join(begun.differences(config)):
@@ -257,5 +249,4 @@ def check_learns(folder: Path, run: Run) -> None:
 
 def usual_folder(name: str, env: str | None, seed: int) -> Path:
     """Return where a run is if nothing else is said."""
-    env_id = resolve_id(env or usual_env(name))
-    return Path("runs", f"{name.rpartition(':')[2]}-{env_id}-{seed}")
+    return Path("runs", f"{name.rpartition(':')[2]}-{resolve_id(env or usual_env(name))}-{seed}")

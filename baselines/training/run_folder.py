@@ -7,9 +7,8 @@
     best.zip        with the checkpoint, and at the best test
     lock            while a process learns
 
-The random numbers of an iteration are a function of the run's seed and the iteration (`learner`),
-so a run that was killed is resumed from its last checkpoint; one of a single thread and a budget in
-games ends where it would have ended.
+A run that was killed is resumed from its last checkpoint (see `learner`); one of a single thread
+and a budget in games ends where it would have ended.
 """
 
 import json
@@ -36,9 +35,7 @@ from tile_envs.files import naming, sweep, write_file
 from tile_envs.words import printable
 
 CONFIG, LOCK, CHECKPOINT, PROGRESS = "config.json", "lock", "checkpoint.npz", "progress.csv"
-LAST, BEST = "last.zip", "best.zip"
-MODEL_SUFFIX = ".zip"
-"""The suffix of the models of Stable-Baselines3."""
+LAST, BEST, MODEL_SUFFIX = "last.zip", "best.zip", ".zip"
 FORMAT = 7
 """Raised whenever a run's files mean something else than before."""
 PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
@@ -60,9 +57,8 @@ class Run:
     versions: dict[str, str] = field(default_factory=_versions)  # that it began with
     seconds: Weight = 0.0  # of learning, at the last checkpoint
     finished: bool = False
+    # Of a copy for playing: the run's `games_played`, this package's `version`, a copied `model`.
     exported: dict[str, int | str] | None = None
-    """Of a copy for playing, the run's `games_played`, the `version` of this package that made it,
-    and the run's `model`, if not the checkpoint was copied."""
 
     def write(self, folder: Path) -> None:
         """Write it to its folder, in place of what is there."""
@@ -146,9 +142,8 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
     If the block fails, a new folder in which there is nothing is removed.
     """
-    if folder.exists() and not folder.is_dir():
+    if (is_new := not folder.is_dir()) and folder.exists():
         raise UsageError(f"{folder} is a file: give another --out, for a folder.")
-    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with naming(folder), lock(folder / LOCK, str(folder)):
