@@ -51,7 +51,7 @@ HOSTS = ("127.0.0.1", "localhost")  # the address of this machine alone, and its
 def write_page(games: Sequence[Viewing], path: Path) -> None:
     """Write games of the same rules and shape as a page; each is played to its end."""
     check_kind(games)
-    shown = []
+    shown = list[dict[str, Any]]()
     for viewing in games:
         played, about = viewing.play_on(), f"{viewing.about}, seed {viewing.seed}"
         thoughts = thoughts_of(viewing.values, played.positions)
@@ -107,7 +107,7 @@ def positions_of(played: Playthrough, first: int, last: int) -> dict[str, Any]:
 
 def thoughts_of(values: MoveValues, positions: Sequence[Position]) -> list[dict[str, Any]]:
     """Return the values of the actions in positions, source by source; None for illegal ones."""
-    thoughts, found = [], [values.of(position) for position in positions]
+    thoughts, found = list[dict[str, Any]](), [values.of(position) for position in positions]
     for name in values.sources:
         rows = [each.get(name, ()) for each in found]
         told = [[float(f"{v:.6g}") if math.isfinite(v) else None for v in row] for row in rows]
