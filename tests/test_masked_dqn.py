@@ -20,7 +20,8 @@ from baselines.agents import RandomAgent
 from baselines.deep.dqn import DQNLearner
 from baselines.deep.masked_dqn import MaskedDQN, game_of
 from baselines.deep.ppo import PPOLearner
-from baselines.deep.q_network import ILLEGAL, BoardConvolutions, PatternNetwork
+from baselines.deep.convolutions import BoardConvolutions
+from baselines.deep.q_network import ILLEGAL, PatternNetwork
 from tile_envs.plug.sb3 import SB3VecEnv
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe

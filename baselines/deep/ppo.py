@@ -23,7 +23,7 @@ from sb3_contrib import MaskablePPO
 from torch import nn
 
 from baselines.agents import Actions, BoardAgent, Observations, one_or_many
-from baselines.deep.q_network import BoardConvolutions
+from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import begin_moments, torch_threads
 from baselines.settings import Count, Fraction

@@ -9,23 +9,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from stable_baselines3.common.torch_layers import (
-    BaseFeaturesExtractor,
-    FlattenExtractor,
-    create_mlp,
-)
+from stable_baselines3.common.torch_layers import FlattenExtractor, create_mlp
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
+from baselines.deep.convolutions import BoardConvolutions
 from baselines.settings import check_memory
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.games import game_from_json
 from tile_envs.tictactoe import TicTacToe
-from tile_envs.wrappers.transforms import Planes
 
 ILLEGAL = -1e9  # the value of an illegal action, far below any other
 OPTIONS: dict[str, Any] = {"network": "patterns", "width": 32, "hidden": (64,), "reward_scale": 1.0}
@@ -34,7 +29,6 @@ LENGTH = 4  # cells of a line; where a board has fewer in a row or column, all o
 MOST_CONTENTS = 2_500_000
 """Contents of all lines and squares.  For no more than these, the largest tiles share a value: in
 2584 those from 121393 on, on 4×4."""
-KERNELS = ((1, 2), (2, 1))
 
 
 class BoardQNetwork(QNetwork):
@@ -179,48 +173,3 @@ def _orbits(game: Game) -> list[NDArray[np.int64]]:
                 images = np.unique(game.symmetries.cells[:, pattern], axis=0)
                 orbits.setdefault(tuple(min(np.sort(images, axis=1).tolist())), images)
     return [*orbits.values()]
-
-
-class BoardConvolutions(BaseFeaturesExtractor):
-    """Convolutions over one-hot planes of boards `(R, C)`, as a features extractor of SB3.
-
-    Two neighboring cells are what a move can merge, so the kernels are 1×2 and 2×1, as in the
-    field's networks for 2048.  Two layers see lines of three cells and, in two orders, squares:
-
-                     ┌─ 1×2 ─┬─ 1×2 ─┐
-        board ── planes      └─ 2×1 ─┼── features
-                     └─ 2×1 ─┬─ 1×2 ─┤
-                             └─ 2×1 ─┘
-
-    The width is four times the channels: what suits patterns then suits these.
-    """
-
-    values: Tensor
-
-    def __init__(self, observation_space: spaces.Box, width: int = 64) -> None:
-        planes = Planes(observation_space, np.float32)
-        contents, *shape = planes.space.shape
-        # Cells outside a narrow board hold nothing.
-        rows, columns = (max(3, side) for side in shape)
-        channels = max(1, width // 4)
-        places = rows * (columns - 2) + (rows - 2) * columns + 2 * (rows - 1) * (columns - 1)
-        super().__init__(observation_space, channels * places)
-        self.margin = (0, columns - shape[1], 0, rows - shape[0])
-        self.register_buffer("values", torch.from_numpy(planes.values), persistent=False)
-        self.first = nn.ModuleList(nn.Conv2d(contents, channels, kernel) for kernel in KERNELS)
-        self.second: Any = nn.ModuleList(
-            nn.ModuleList(nn.Conv2d(channels, channels, kernel) for kernel in KERNELS)
-            for _ in KERNELS
-        )
-
-    def forward(self, observations: Tensor) -> Tensor:
-        """Return features `(n, features_dim)` of boards `(n, R, C)`."""
-        # Planes last in memory, for which torch's convolutions are fastest with few channels.
-        planes = (observations[..., None] == self.values).float().permute(0, 3, 1, 2)
-        if any(self.margin):
-            planes = nn.functional.pad(planes, self.margin)
-        seen = []
-        for first, branch in zip(self.first, self.second, strict=True):
-            pairs = torch.relu_(first(planes))
-            seen += [second(pairs).permute(0, 2, 3, 1).flatten(1) for second in branch]
-        return torch.relu_(torch.cat(seen, 1))

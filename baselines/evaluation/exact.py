@@ -20,7 +20,7 @@ from baselines.solver.boards import Boards, Mass, check_size, merged, start_boar
 from baselines.solver.solve import solution_of
 from tile_envs.agents import Agent, check_plays
 from tile_envs.errors import UsageError
-from tile_envs.games import AnyEnv, named
+from tile_envs.games import AnyEnv, named, resolve_id
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.words import counted
@@ -59,7 +59,8 @@ def evaluate_exactly(
     Raises:
         ValueError: If the game is too large, or the agent is no memoryless, legal policy.
     """
-    task = Task.of(*named(env, env_kwargs))
+    env_id, options = named(env, env_kwargs)
+    task = Task(resolve_id(env_id), options or {})
     row, game = _begun_row(agent, name or type(agent).__name__, task), task.game
     if isinstance(game, TicTacToe):
         side = task.env_kwargs.get("side", "X")

@@ -98,7 +98,7 @@ class Expectimax(ValueAgent):
             rngs = np.random.default_rng(0).spawn(threads)
             self._searches = [BatchedSearch(agent, game, rng, given.samples) for rng in rngs]
         self._is_compiled = isinstance(self._searches[0], CompiledSearch)
-        if is_timed:  # compile before the time of a move begins
+        if is_timed and self._is_compiled:  # compile before the time of a move begins
             self.action_values(np.zeros((threads, *game.shape), np.uint8))
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
