@@ -17,10 +17,10 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.agents import RandomAgent
+from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.dqn import DQNLearner
 from baselines.deep.masked_dqn import MaskedDQN, game_of
 from baselines.deep.ppo import PPOLearner
-from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.q_network import ILLEGAL, PatternNetwork
 from tile_envs.plug.sb3 import SB3VecEnv
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
