@@ -14,6 +14,7 @@ from tile_envs.base.random_stream import Words
 from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
+    CELL_IN_LINE,
     GameTables,
     Lines,
     possible_cells,
@@ -21,6 +22,8 @@ from tile_envs.sliding.packed.kernels import (
     rows_after,
     transposed,
 )
+
+TWO, THREE = Word(2) * CELL, Word(3) * CELL
 
 
 @compiled
@@ -40,21 +43,24 @@ def joined(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
 
 
 @compiled
-def reverse(board: Word, parts: int, width: Word) -> Word:
-    """Return a board in one word with its parts, `width` bits each, in reverse order."""
-    mask, reversed_ = (ONE << width) - ONE, Word(0)
-    for _ in range(parts):
-        reversed_ = reversed_ << width | board & mask
-        board >>= width
-    return reversed_
+def mirror(game: GameTables, row: Word) -> Word:
+    """Return a row from its last cell to its first."""
+    first, second = row & CELL_IN_LINE, row >> CELL & CELL_IN_LINE
+    third, fourth = row >> TWO & CELL_IN_LINE, row >> THREE
+    mirrored = first << THREE | second << TWO | third << CELL | fourth
+    return mirrored >> Word(4 - game.columns) * CELL
 
 
 @compiled
 def images_of(game: GameTables, board: Word) -> Lines:
-    """Return a board as it is, upside down, turned by 180°, and mirrored."""
-    cells = game.rows * game.columns
-    flipped = reverse(board, game.rows, Word(game.columns) * CELL)
-    return board, flipped, reverse(board, cells, CELL), reverse(flipped, cells, CELL)
+    """Return a board as it is, upside down, mirrored, and both."""
+    a, b, c, d = rows_in(game, board)
+    p, q, r, s = mirror(game, a), mirror(game, b), mirror(game, c), mirror(game, d)
+    if game.rows == 2:
+        return board, joined(game, b, a, c, d), joined(game, p, q, r, s), joined(game, q, p, r, s)
+    if game.rows == 3:
+        return board, joined(game, c, b, a, d), joined(game, p, q, r, s), joined(game, r, q, p, s)
+    return board, joined(game, d, c, b, a), joined(game, p, q, r, s), joined(game, s, r, q, p)
 
 
 @compiled
