@@ -226,7 +226,7 @@ CALLS = [
     (lambda: solve(SlidingGame(RULES_2584, (3, 4))), "smaller shape"),
     (lambda: regret("random", "TicTacToe-v0"), "tic-tac-toe"),
     (lambda: regret(GreedyAgent(TILES)), "env"),
-    (lambda: questions("TicTacToe-v0"), "tic-tac-toe"),
+    (lambda: questions("TicTacToe-v0"), "TicTacToe"),
     (lambda: questions("Tiles2048-v0", 999, env_kwargs=SMALL), "2×2 n=999"),
 ]
 
