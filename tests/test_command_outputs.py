@@ -25,7 +25,6 @@ LATE += " --late-games 3000 --direction backward --restart 0.2 --averaging 0.5"
 COMMANDS = rf"""
 train ntuple {SMALL} --games 2000 --test-every 1000 --out n
 train ntuple {SMALL} --games 3000 --resume --out n
-train ntuple {SMALL} --games 4000 --resume --out n --preset small
 train ntuple {SMALL} --games 4000 {LATE} --out late
 train ntuple {SMALL} --games 200 --seeds 2 --test-games 0 --out s
 train qtable --games 3000 --test-games 20 --out q
@@ -33,63 +32,31 @@ train qtable --env Tiles2048-v0 {SMALL} --games 200 --preset small --out sequent
 train value_table --games 300 --env TicTacToe-v0 --side X --out vt
 train neural --games 60 --out net
 train dqn {SMALL} --games 40 --width 8 --test-games 5 --device cpu --out d
-train dqn {SMALL} --games 60 --width 8 --test-games 5 --device cpu --resume --out d
 train ppo {SMALL} --games 40 --width 8 --test-games 5 --device cpu --out p
-train ntuple {SMALL} --games 9000 --out n
-train ntuple {SMALL} --games 10 --out too/small --network 9x9
-evaluate n --episodes 50 --out n.csv
+evaluate n d/best.zip p --episodes 20 --out n.csv
 evaluate n --exact
-evaluate n --search 2 --episodes 20
-evaluate n --search 2 --samples 3 --milliseconds 50 --episodes 2
-evaluate n late --search 2 --deeper 2:3 --threads 2 --episodes 20
-evaluate s-0 s-1 --episodes 30 --out s.csv
+evaluate n d --search 2 --episodes 20
+evaluate late --search 2 --deeper 2:3 --threads 2 --episodes 20
+evaluate q vt net --episodes 20
 evaluate q --exact
-evaluate q --episodes 50 --side both
-evaluate vt net --episodes 20
-evaluate d --episodes 20 --search 2
-evaluate d/best.zip --episodes 20
-evaluate p --episodes 20
-evaluate sequential random greedy {SMALL} --env Tiles2048-v0 --episodes 30
-evaluate n --env-kwargs '{{"placer": "adversary"}}' --episodes 20
 evaluate n --placer-agent n --placer-depth 2 --episodes 10
-evaluate minimax --exact
 evaluate mcts --agent-kwargs '{{"playouts": 50}}' --episodes 5
-evaluate strong --episodes 1 --env-kwargs '{{"max_episode_steps": 50}}'
 evaluate strategy.py --episodes 3 {SMALL}
-evaluate strategy.py --exact {SMALL}
-compare n late greedy random --episodes 40 --out c.csv
-compare s-0 s-1 greedy --episodes 40
-compare q minimax random --side O --episodes 20
+compare s-0 s-1 sequential greedy --episodes 40 --out c.csv
 solve --shape 2 2 --goal 16
-solve --shape 2 2 --env Tiles2584-v0 --out solved
 solve --shape 2 2 --questions 2
 best --board "2 4 8 / 0 2 2"
 best --board "2 4 8 16 / 0 0 2 4 / 0 0 0 2 / 0 0 0 0" --json
 best --board "X . . / . O . / . . ." --agent q
-best --board "2 4 / 0 2" --agent n --search 3
 grade submissions --shape 2 2 --exact --agent-seed 3 --out grades.csv
 grade submissions --env TicTacToe-v0 --episodes 10 --agent-seed 3
 record n --out games --episodes 3
 record n --format npz --out games.npz --episodes 3
-record q --out pairs --episodes 2
 train dqn {SMALL} --replays games --n-envs 16 --games 30 --width 8 --device cpu --out e
-plot n --out curves.png
-plot n --against steps --out steps.svg
 export n --out small
-evaluate small --episodes 10
-train ntuple --resume --out small --games 900 {SMALL}
 watch n --html game.html
-watch games --gif games.gif --frames 5
 evaluate nobody
-evaluate n --side X
-evaluate n --search 0
-evaluate n --samples 3
-evaluate
-compare
 train ntuple --minutes -1
-train ntuple --no-such-option
-train nobody
-evaluate n --env TicTacToe-v0
 """
 FILES = {
     "strategy.py": "def strategy(board):\n    return 'left' if board[0][1] else 'up'\n",
