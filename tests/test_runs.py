@@ -444,13 +444,14 @@ def test_saving_takes_a_small_share_of_the_time_before_the_end(tmp_path, monkeyp
     clocks = {"monotonic": lambda: now[0], "perf_counter": lambda: now[0]}
     monkeypatch.setattr(loop, "time", SimpleNamespace(time=time.time, **clocks))
     monkeypatch.setattr("baselines.progress.clock", lambda: now[0])
+    monkeypatch.setattr(loop, "size_of", lambda _: 10 * loop.BYTES_PER_SECOND)
     monkeypatch.setattr(QTable, "test", lambda learner, _: {"greedy_return": float(learner.games)})
     monkeypatch.setattr(runs, "write_checkpoint", lambda *_: write(20))
     monkeypatch.setattr(QTable, "save_model", lambda *_: write(10))
     monkeypatch.setattr(QTable, "learn", learn_slowly)
     train("qtable", games=5000, n_envs=10, test_every=500, out=tmp_path / "q")
     assert len(shares) > 10 + 2 * 5  # the best models, and checkpoints with the last ones
-    assert shares[-3] <= 1.3 * loop.MAX_SAVING_FRACTION  # with the best ones
+    assert max(shares[:-2]) <= 1.1 * loop.MAX_SAVING_FRACTION
 
 
 def test_tests_come_as_often_and_are_as_long_as_asked(tmp_path):

@@ -26,7 +26,8 @@ from tile_envs.words import counted
 
 CHECKPOINT_SECONDS = 30.0
 MAX_SAVING_FRACTION = 0.1
-"""The largest fraction of the time that checkpoints take, from the first one to the last."""
+"""The largest fraction of the time that saving takes, before the last checkpoint."""
+BYTES_PER_SECOND = 100e6  # how fast files are written, until a checkpoint has been
 REPORTS = 100
 """Lines of progress of a whole run, without those of tests."""
 SHOW_SECONDS = 2
@@ -66,10 +67,8 @@ def learn(
     with closing(files), progress, _interrupts(progress) as interrupted:
         if progress.shown:
             print(f"settings: {config.preset or 'given'}", file=sys.stderr)
-            # A checkpoint and two models; tables, which have none, are small at first.
-            has_models = type(learner).save_model is not Learner.save_model
-            if folder and has_models and (size := 3 * size_of(learner.state_dict())) > 1e9:
-                print(f"{folder} will take about {size / 1e9:.1f} GB", file=sys.stderr)
+            if files.bytes > 1e9:
+                print(f"{folder} will take about {files.bytes / 1e9:.1f} GB", file=sys.stderr)
         progress.update(done, "starting (compiling on first use)")
         while not ended:
             games, before, metrics, tested = learner.games, done, Metrics(), Metrics()
@@ -104,7 +103,7 @@ def learn(
                     failed = f"failed after {games_played(learner)} with {type(error).__name__}"
                     raise UsageError(f"the callback {failed}: {error}{kept}") from error
             ended = done >= 1 or bool(interrupted) or not goes_on
-            if ended or files.are_due():
+            if ended or files.are_due(progress.seconds["saving"]):
                 with progress.phase("saving"):
                     files.save(seconds, finished)
     if interrupted:
@@ -147,7 +146,11 @@ class RunFiles:
         self._events = folder and EventFileWriter(str(folder))
         # TensorBoard drops what it has of later steps.
         self._add(learner.games + 1, session_log=SessionLog(status=SessionLog.START))
-        self._saved, self._took = time.monotonic(), 0.0
+        # A checkpoint and two models; tables, which have none, are small at first.
+        has_models = folder and type(learner).save_model is not Learner.save_model
+        self.bytes = 3 * size_of(learner.state_dict()) if has_models else 0
+        self._began = self._saved = time.monotonic()
+        self._took = self.bytes / BYTES_PER_SECOND
 
     def close(self) -> None:
         """Write what is left of the events."""
@@ -177,10 +180,13 @@ class RunFiles:
         if _merit(tested) >= max(_merit(test) for test in tests if "" not in test.values()):
             self._save_model(runs.BEST)
 
-    def are_due(self) -> bool:
-        """Tell whether to save the run."""
-        usual = max(CHECKPOINT_SECONDS, self._took / MAX_SAVING_FRACTION)
-        return time.monotonic() - self._saved > (usual if self._every is None else self._every)
+    def are_due(self, spent: float) -> bool:
+        """Tell whether to save the run, after so many seconds of saving."""
+        now, every, share = time.monotonic(), self._every, 1.0
+        if every is None:
+            every, share = CHECKPOINT_SECONDS, MAX_SAVING_FRACTION
+        has_time = spent + self._took < share * (now - self._began)
+        return has_time and now - self._saved > every
 
     def save(self, seconds: float, finished: bool = False) -> None:
         """Save the run, which has learned for so many seconds."""
