@@ -211,13 +211,17 @@ def test_a_solution_is_saved_and_loaded(tmp_path):
     assert agent.solution.start_value == solution.start_value
 
 
-def test_the_solution_of_another_game_and_values_without_boards_are_refused(tmp_path):
+def test_the_solution_of_another_game_and_values_out_of_order_are_refused(tmp_path):
     solution = solution_of(TINY[0])
     solution.save(tmp_path)
     with pytest.raises(ValueError, match=r"is the solution of|expected at most"):
         Solution.load(tmp_path, GAME_2048)
     with pytest.raises(ValueError, match="another spawn"):
         Solution.load(tmp_path, dataclasses.replace(TINY[0], spawn={2: 1.0}))
+    states = dataclasses.replace(solution.states, keys=solution.states.keys[::-1].copy())
+    dataclasses.replace(solution, states=states).save(tmp_path)
+    with pytest.raises(ValueError, match="do not belong together"):
+        Solution.load(tmp_path, TINY[0])
     with pytest.raises(ValueError, match="do not belong together"):
         dataclasses.replace(solution.states, keys=solution.states.keys[1:])
 

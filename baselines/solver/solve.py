@@ -62,6 +62,12 @@ class Layers:
         if not 0 <= self.begins.min() <= self.begins.max() <= len(self.keys) == len(self.values):
             raise UsageError("boards and values do not belong together")
 
+    def are_rising(self) -> bool:
+        """Whether the keys of each age rise, among which they are searched."""
+        rising, begins = self.keys[1:] > self.keys[:-1], self.begins
+        rising[begins[(begins > 0) & (begins < len(self))] - 1] = True
+        return bool(rising.all())
+
     @classmethod
     def of(cls, keys: Sequence[Words]) -> Layers:
         """Return the boards of each age, with values of 0."""
@@ -159,6 +165,8 @@ class Solution:
                 f"{path} is the solution of {other}, or of {game} with another spawn distribution, "
                 "start or placer: give another folder."
             )
+        if not (states.are_rising() and afterstates.are_rising()):
+            raise UsageError(f"{path} is damaged: its boards and values do not belong together.")
         return cls(game, states, afterstates)
 
     def _looked_up(self, layers: Layers, boards: ArrayLike) -> Values:
