@@ -154,18 +154,40 @@ def _of_one_word(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | Non
 @TYPES.primitive_rule
 def _optional(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
     """Read `X | None` as X, without a choice of None in the help."""
-    kinds, none = get_args(info.type), ["None"]
+    kinds = get_args(info.type)
     if type(None) not in kinds:
         return None
-    kind = PrimitiveTypeInfo.make(kinds[0], set(info.markers))
-    spec = ConstructorRegistry.get_primitive_spec(kind)
-    assert isinstance(spec, PrimitiveConstructorSpec)
+    spec, none = _spec_of(kinds[0], info), ["None"]
     return replace(
         spec,
         instance_from_str=lambda words: None if words == none else spec.instance_from_str(words),
         is_instance=lambda value: value is None or spec.is_instance(value),
         str_from_instance=lambda value: none if value is None else spec.str_from_instance(value),
     )
+
+
+@TYPES.primitive_rule
+def _several(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+    """Read `tuple[X, ...]` as tyro does, with a help that is easier to read; None is ()."""
+    if info.type_origin is not tuple or get_args(info.type)[-1] is not Ellipsis:
+        return None
+    spec = _spec_of(get_args(info.type)[0], info)
+    return PrimitiveConstructorSpec(
+        nargs="*",
+        metavar=f"{spec.metavar} ...",
+        instance_from_str=lambda words: tuple(
+            spec.instance_from_str([w]) for w in words if w not in ("None", "none")
+        ),
+        is_instance=lambda values: isinstance(values, tuple),
+        # Of no values the help says "none".
+        str_from_instance=lambda vs: [spec.str_from_instance(v)[0] for v in vs] or ["none"],
+    )
+
+
+def _spec_of(kind: Any, info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any]:
+    spec = ConstructorRegistry.get_primitive_spec(PrimitiveTypeInfo.make(kind, set(info.markers)))
+    assert isinstance(spec, PrimitiveConstructorSpec)
+    return spec
 
 
 def _without_imports(words: list[str]) -> list[str]:
