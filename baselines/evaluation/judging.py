@@ -198,7 +198,10 @@ def grade(
     entries = [each for each in found if not submissions.LEFT_OUT.match(each.name)]
     if not entries:
         raise UsageError(f"{folder} holds no submissions: expected a folder with files *{SUFFIX}.")
-    made_with = {"game": task.game.to_json(), "seed": agent_seed, "exact": exact}
+    try:
+        made_with = {"game": task.game.to_json(), "seed": agent_seed, "exact": exact}
+    except TypeError:
+        raise UsageError("submissions play placers and opponents by name, not objects.") from None
     if exact:  # wrong options are told before anything is asked
         evaluate_exactly(RandomAgent(task.game), task.env, task.env_kwargs)
     rows = Grades()

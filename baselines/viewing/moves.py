@@ -24,6 +24,7 @@ from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, encode_seen, solve
 from tile_envs.words import counted, number, printable
 
+KEPT = 1 << 16  # the most positions whose values are kept
 EXACT = "exact, "  # how the names of exact sources begin
 
 
@@ -51,6 +52,8 @@ class MoveValues:
             return {}
         seen, legal = position.observation, position.info["action_mask"] > 0
         if (key := seen.tobytes()) not in self._kept:
+            if len(self._kept) >= KEPT:
+                self._kept.clear()
             found = {name: values(seen[None])[0] for name, values in self.sources.items()}
             self._kept[key] = {n: np.where(legal, values, np.nan) for n, values in found.items()}
         return self._kept[key]
