@@ -123,8 +123,7 @@ def open_player(
         **search_options: Options of the search, the fields of `SearchOptions`.
 
     Raises:
-        ValueError: If there is no such agent, its files are damaged, it does not play this
-            environment, or an option is unusable.
+        ValueError: As `load`, and if an option is unusable.
     """
     options = checked_mapping(agent_kwargs, "agent_kwargs")
     options |= {"wrappers": wrappers} if wrappers else {}
@@ -298,7 +297,6 @@ def load(path: str | Path, env: AnyEnv | None = None) -> Agent:
         env: The environment or its id; None is the one of the run, or the agent's usual one.
 
     Raises:
-        ValueError: If there is none, its files are damaged or do not belong together, or it does
-            not play this environment.
+        ValueError: If there is none, its files are damaged, or it does not play this environment.
     """
     return open_player(path, env).agent

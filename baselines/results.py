@@ -37,8 +37,7 @@ def regret(
         `np.nansum(chances[:, None] * policy * losses)` is the regret.
 
     Raises:
-        ValueError: If the game cannot be solved, or the agent plays illegal actions, or is not a
-            memoryless policy.
+        ValueError: If the game cannot be solved, or the agent is no memoryless, legal policy.
     """
     from baselines.evaluation.exact import regret_of  # late: it compiles
 
@@ -66,18 +65,15 @@ def evaluate(
         row = evaluate("runs/q", side="O")
 
     Args:
-        agent: Anything with `predict`: an agent of this package, a model of Stable-Baselines3, or a
-            class of your own, or an object of it; or the name of an agent, the folder of a run, or
-            the file of a model.
+        agent: Anything with `predict`, such as a model of Stable-Baselines3, or a class of it; or
+            the name of an agent, the folder of a run, or the file of a model.
         env: The environment or its id; an agent by name or folder has a usual one.
         env_kwargs: The environment's options.
         episodes: The number of games.
         seed: The seed of the list of games; two seeds share no game.
-        side: The side in tic-tac-toe: X, O, random or both; if not given, the first one that a run
-            has learned, or X.
+        side: X, O, random or both in tic-tac-toe; usually the first that a run has learned, or X.
         search: The depth of a search with the agent's values, in moves.
-        agent_kwargs: Options of a named agent, or the `wrappers` that a model, by its file, has
-            learned with.
+        agent_kwargs: Options of a named agent, or the `wrappers` of a model that is a file.
         name: The agent's name in the row.
         progress: Whether to show progress on standard error.
         **search_options: Options of the search, the fields of `SearchOptions`: deeper={3: 4}.
@@ -86,8 +82,7 @@ def evaluate(
         The row; see `baselines.evaluation.sampled.summary`.
 
     Raises:
-        ValueError: If an argument is unusable, `episodes` does not fit into memory, or the agent
-            plays actions that are none.
+        ValueError: If an argument is unusable, or the agent plays actions that are none.
         Stopped: If it is interrupted after the first game of the list has ended.
     """
     asked = {"seed": seed, "agent_kwargs": agent_kwargs, "search": search, **search_options}
