@@ -37,13 +37,12 @@ def run(folder):
     return hits == "1", printed
 
 
-@pytest.mark.parametrize(
-    "places", [{"NUMBA_CACHE_DIR": "/dev/null/cache"}, {"NUMBA_CACHE_DIR": "", "HOME": os.devnull}]
-)
-def test_where_no_code_can_be_kept_it_is_compiled_with_one_warning(places, tmp_path):
+@pytest.mark.parametrize("named", ["/dev/null/cache", ""])
+def test_where_no_code_can_be_kept_it_is_compiled_with_one_warning(named, tmp_path):
     (tmp_path / "loop.py").write_text(PUSH, encoding="utf-8")
     (tmp_path / "__pycache__").touch()  # a file, so no folder
-    done = python("loop.py", cwd=tmp_path, env=os.environ | places | {"PYTHONPATH": str(ROOT)})
+    places = {"NUMBA_CACHE_DIR": named, "HOME": os.devnull, "PYTHONPATH": str(ROOT)}
+    done = python("loop.py", cwd=tmp_path, env=os.environ | places)
     assert done.stdout.startswith("0 ")
     assert done.stderr.count("compiled code cannot be kept") == 1
 

@@ -45,8 +45,8 @@ def pair(env_id, num_envs, **options):
 
 def signatures(envs):
     """Return for how many types of arguments each loop of the games is compiled or loaded."""
-    play, begin, choose, *_ = envs.unwrapped._executor.advance.args[0]
-    return [len(loop.signatures) for loop in (play, begin, choose)]
+    play, begin, *_ = envs.unwrapped._engine.loops
+    return [len(loop.signatures) for loop in (play, begin)]
 
 
 def assert_equal_steps(ours, theirs, steps, seed=0):
@@ -209,7 +209,7 @@ def test_boards_of_cells_are_played_as_packed_ones(options, seed, num_envs):
         packed.action_space.seed(0), cells.action_space.seed(0)
         assert_equal_steps(cells, packed, steps=40, seed=seed)
     assert cells.unwrapped.game.held is batch
-    assert type(single._board) is board._CellsBoard
+    assert type(single._board) is board.CellsBoard
 
 
 @pytest.mark.parametrize(
@@ -272,9 +272,7 @@ def test_when_a_step_fails_no_thread_goes_on_and_later_steps_are_right(failing, 
         finally:
             over.append(first)
 
-    code, *others = envs.unwrapped._executor.advance.args
-    advance = partial(envs._executor.advance.func, code._replace(play=play), *others)
-    monkeypatch.setattr(envs, "_executor", envs._executor._replace(advance=advance))
+    monkeypatch.setattr(envs._engine, "loops", envs._engine.loops._replace(play=play))
     with pytest.raises(KeyboardInterrupt):
         envs.step(np.zeros(6144, np.int64))
     assert len(over) == 3

@@ -270,7 +270,7 @@ def test_transitions_are_what_the_environment_plays(opponent, side):
     rng = np.random.default_rng(0)
     for seed in range(30):
         _, info = env.reset(seed=seed)
-        state, terminated = env._code, False
+        state, terminated = env._board.code, False
         while not terminated:
             legal = np.flatnonzero(info["action_mask"]).tolist()
             assert list(table[state]) == legal
@@ -278,8 +278,8 @@ def test_transitions_are_what_the_environment_plays(opponent, side):
             outcomes = {found[1:]: found[0] for found in table[state][action]}
             assert sum(outcomes.values()) == pytest.approx(1)
             _, reward, terminated, _, info = env.step(action)
-            assert outcomes[env._code, reward, terminated] > 0
-            state = env._code
+            assert outcomes[env._board.code, reward, terminated] > 0
+            state = env._board.code
         assert table[state] == {}
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base import checks
+from tile_envs.base import checks, sets
 from tile_envs.base.random_stream import Words, checked_seeds, starts
 from tile_envs.errors import UsageError
 
@@ -100,9 +100,10 @@ class Step(NamedTuple):
 class Game(ABC):
     """The rules of one game, as an immutable value: compared, hashed, pickled, written as JSON.
 
-    The state of many games is a named tuple of arrays with the games on their first axis, of which
-    `streams` and `over` are the random streams and the games that have ended.  It is saved, stacked
-    and indexed array by array.  A `ValueError` refuses one of another form; values are not checked.
+    The state of many games is a named tuple of arrays with the games on their first axis, which
+    begins with `streams`, `over` and `legal`: the random streams, the games that have ended and the
+    legal actions, as bits.  It is saved, stacked and indexed array by array.  A `ValueError`
+    refuses one of another form; values are not checked.
 
     Examples:
         >>> import gymnasium as gym, numpy as np, tile_envs
@@ -258,14 +259,18 @@ class Game(ABC):
     @abstractmethod
     def _play(self, state: Any, actions: Ints) -> tuple[Any, Floats, Bools]: ...
 
-    @abstractmethod
-    def _masks(self, state: Any) -> Bools: ...
+    def _masks(self, state: Any) -> Bools:
+        return self._mask_table.take(state.legal, axis=0).view(np.bool_)
+
+    def _choose(self, state: Any, words: Words) -> Ints:
+        return sets.pick(state.legal, words)
+
+    @cached_property
+    def _mask_table(self) -> NDArray[np.int8]:
+        return sets.masks(self.n_actions)
 
     @abstractmethod
     def _observe(self, state: Any) -> tuple[Observations, Info]: ...
-
-    @abstractmethod
-    def _choose(self, state: Any, words: Words) -> Ints: ...
 
     @abstractmethod
     def _position(self, state: Any) -> dict[str, NDArray[Any]]: ...

@@ -14,9 +14,9 @@ from gymnasium.envs.registration import find_highest_version, load_env_creator, 
 import tile_envs.sliding
 import tile_envs.tictactoe  # noqa: F401 # their games are found as subclasses
 from tile_envs.base.checks import brief, checked_choice, checked_count, checked_mapping, listed
+from tile_envs.base.engine import AUTO, NUMBA, NUMPY
 from tile_envs.base.env import OF_MANY as OF_MANY
 from tile_envs.base.env import GameEnv
-from tile_envs.base.episodes import AUTO, NUMBA, NUMPY
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game

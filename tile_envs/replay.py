@@ -29,7 +29,7 @@ from gymnasium.error import ResetNeeded
 from tile_envs import __version__
 from tile_envs.base.checks import brief, checked_mapping
 from tile_envs.base.env import GameEnv, Info, Observation
-from tile_envs.base.random_stream import seed_of
+from tile_envs.base.random_stream import seeds_of
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 from tile_envs.game import describe
@@ -188,7 +188,8 @@ def _without_starts(replay: Replay, game: Playthrough) -> Replay:
     if replay.reset or replay.options.get("starts") is None:
         return replace(replay, options=options)
     first = game.positions[0].state
-    reset, seed = {"board": first["board"].tolist()}, seed_of(first["stream"])
+    reset = {"board": first["board"].tolist()}
+    seed = int(seeds_of(np.array([first["stream"]], np.uint64))[0])
     return replace(replay, options=options, reset=reset, seed=seed)
 
 

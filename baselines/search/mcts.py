@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 
 from baselines.agents import Actions, Observations, ValueAgent
 from baselines.tabular.boards import BoardCodes
-from tile_envs.base import random_stream
+from tile_envs.base import random_stream, sets
 from tile_envs.base.checks import as_number, checked_count, checked_seed
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.tictactoe import TicTacToe
-from tile_envs.tictactoe.positions import CELLS, KTH_CELL, SET_SIZE, Ints, encode_seen, pick, solve
+from tile_envs.tictactoe.positions import CELLS, Ints, encode_seen, solve
 
 Rules = tuple[Ints, Ints, Ints, Ints, Ints]
 """The node of each position, `(19683,)`: the smallest code of its mirrored and turned images; the
@@ -81,7 +81,7 @@ class MCTSAgent(ValueAgent):
         actions: Actions = np.where(is_best & ends, 2, is_best).argmax(axis=1)
         untried = (visits == 0).all(axis=1)
         words = random_stream.mix(self._streams(codes[untried]))
-        actions[untried] = pick(solve().legal[codes[untried]], words)
+        actions[untried] = sets.pick(solve().legal[codes[untried]], words)
         return actions
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
@@ -147,8 +147,8 @@ def play_out(root: int, words: Words, exploration: float, tree: Ints, rules: Rul
                         best, highest = cell, bound
                 in_tree = untried == 0
                 cells = 1 << best if in_tree else untried
-            size = SET_SIZE[cells]
-            code = children[code, KTH_CELL[cells * CELLS + np.int64(word % size)]]
+            size = sets.SIZE[cells]
+            code = children[code, sets.KTH[cells * CELLS + np.int64(word % size)]]
             word //= size
             path[length] = code
             length += 1

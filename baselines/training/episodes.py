@@ -14,7 +14,7 @@ from baselines.seeds import training_generator, training_seeds
 from baselines.settings import check_batch
 from baselines.training.learner import Learner, Metrics, State
 from baselines.training.learner import Sides as Sides
-from tile_envs.base.episodes import AUTO
+from tile_envs.base.engine import AUTO
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Bools, Floats, Game, Ints
 from tile_envs.games import vector_env

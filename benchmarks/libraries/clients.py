@@ -80,12 +80,13 @@ class Count:
 def counted() -> Iterator[Count]:
     """Count the steps of every environment of this process, whichever library plays."""
     count, began = Count(), time.perf_counter()
-    finish_step, advance = GameEnv._finish_step, GameVectorEnv.advance
+    step, advance = GameEnv.step, GameVectorEnv.advance
 
-    def finish_and_count(env: Any, legal: int, terminated: bool) -> bool:
+    def step_and_count(env: Any, action: Any) -> Any:
+        *_, info = played = step(env, action)
         count.steps += 1
-        count.illegal += not legal
-        return finish_step(env, legal, terminated)
+        count.illegal += info["illegal"]
+        return played
 
     def advance_and_count(envs: Any, actions: Any) -> Any:
         outcome = advance(envs, actions)
@@ -96,7 +97,7 @@ def counted() -> Iterator[Count]:
         return outcome
 
     with (
-        patch.object(GameEnv, "_finish_step", finish_and_count),
+        patch.object(GameEnv, "step", step_and_count),
         patch.object(GameVectorEnv, "advance", advance_and_count),
     ):
         yield count

@@ -19,11 +19,10 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.event import Listener, TimingListener, install_listener, register
 
 from tile_envs.base import random_stream
-from tile_envs.files import check_writable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Word = np.uint64
@@ -46,26 +45,35 @@ def compiled(function: Function) -> Function:
     return cast(Function, step)
 
 
-def compiled_loop(function: Function) -> Function:
-    """Compile a function that Python calls; it is kept on disk, and lets other threads run."""
-    # Numba compares only the file of a loop with what it has kept.  Code and numbers of other files
-    # are frozen into the loop, too, so it is kept under a name that stands for all of them.
-    config: Any = numba.config
-    usual = config.CACHE_DIR
-    source = Path(cast(str, sys.modules[function.__module__].__file__)).absolute()
-    folders = (usual,) if usual else (str(source.parent / "__pycache__"), "~/.cache/tile-envs")
-    config.CACHE_DIR = kept = _first_writable(folders, digest(package_of(source)))
+def compiled_loop(function: Function, module: str = "") -> Function:
+    """Compile a function that Python calls; it is kept on disk, and lets other threads run.
+
+    A function that is made inside another one is that of a `module`.
+    """
+    loop: Any = numba.njit(nogil=True, error_model="numpy")(function)
     try:
-        loop: Any = numba.njit(nogil=True, error_model="numpy")(function)
-        if kept:
-            loop._cache = _Kept(function)  # type: ignore[no-untyped-call]
-    finally:
-        config.CACHE_DIR = usual
+        loop._cache = _Kept(function, module)
+    except RuntimeError:  # no folder can be written to
+        _warn()
     return cast(Function, loop)
 
 
 class _Kept(FunctionCache):
-    """The code of a loop on disk; what is damaged there counts as missing."""
+    """The code of a loop on disk; what is damaged there counts as missing.
+
+    Numba compares only the file of a loop with what it has kept.  Code and numbers of other files
+    are frozen into the loop, too, so its stamp is that of all of them.
+    """
+
+    def __init__(self, function: Any, module: str) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        source = sys.modules[module or function.__module__].__file__
+        stamp = digest(package_of(Path(cast(str, source)).absolute()))
+        name = f"{module}{'.' if module else ''}{self._impl.filename_base}"
+        self._cache_file = IndexDataCacheFile(self._cache_path, name, stamp)  # type: ignore[no-untyped-call]
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return sig, codegen.magic_tuple()  # what is in a closure is part of the stamp
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -124,21 +132,6 @@ class _Compiling(Listener):
 
     def on_end(self, event: Any) -> None:
         pass
-
-
-@cache
-def _first_writable(folders: tuple[str, ...], name: str) -> str:
-    """Return the folder of a name in the first of others that takes files; empty if none does."""
-    for folder in folders:
-        try:
-            path = Path(folder).expanduser() / name
-            path.mkdir(parents=True, exist_ok=True)
-            check_writable(path)
-        except (OSError, RuntimeError):  # a RuntimeError says that there is no home
-            continue
-        return str(path)
-    _warn()
-    return ""
 
 
 @cache  # once

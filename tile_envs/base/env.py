@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from tile_envs.base import checks
+from tile_envs.base import checks, sets
 from tile_envs.base.random_stream import WORD_MASK, Stream, start
 from tile_envs.errors import UsageError
 from tile_envs.game import Game, Positions, describe
@@ -27,13 +27,56 @@ OF_MANY = ["max_episode_steps", "engine", "threads"]
 """Options that environments of many games take besides those of one."""
 
 
+class Board(ABC):
+    """One game in plain Python integers: a batch of one would spend its time on calling numpy.
+
+    It looks its game up in memoryviews, which give single numbers faster than arrays do, and as
+    Python's integers.  Its *position* is a board and what belongs to it.
+
+    Attributes:
+        legal: The legal actions, as bits; 0 once the game is over.
+    """
+
+    legal: int
+    changing: ClassVar[tuple[str, ...]]
+    """The names of the attributes that play changes."""
+
+    def __init__(self, game: Any) -> None:
+        self.game = game
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Memoryviews are not pickled.
+        return type(self), (self.game,), {name: getattr(self, name) for name in self.changing}
+
+    @abstractmethod
+    def begin(self, stream: Stream, position: Positions | None) -> None:
+        """Go to a given position, or to one drawn from the stream."""
+
+    @abstractmethod
+    def play(self, action: int, stream: Stream) -> int:
+        """Play a legal action, and let the reply follow; return the reward.
+
+        If a user's placer or opponent fails, nothing has changed.
+        """
+
+    @abstractmethod
+    def observation(self) -> Observation:
+        """Return a fresh observation."""
+
+    @abstractmethod
+    def info(self) -> Info:
+        """Return a fresh info, without `illegal`."""
+
+    @abstractmethod
+    def position(self) -> Info:
+        """Return the position as `Game.checked_positions` reads it."""
+
+
 class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
     """The base of the single environments.
 
     Before the first `reset`, other methods raise `ResetNeeded`.  The game draws from a stream of
     random numbers of its own: `np_random` has no effect on it once it is seeded.
-
-    A *position* is what a game adds to the state this class keeps: a board and what belongs to it.
 
     Attributes:
         game: The game that is played, for agents and search: its rules without its random stream.
@@ -45,6 +88,8 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
 
     metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 8}
     game_type: ClassVar[type[Game]]
+    board_of: ClassVar[Any]
+    """Makes a `Board` of a game."""
     max_episode_steps: int | None = None
 
     def __init__(
@@ -63,6 +108,8 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         self._stream = Stream(0)
         self._illegal_run = 0
         self._illegal = False
+        self._n_actions = game.n_actions
+        self._board: Board = self.board_of(game)
 
     @classmethod
     def game_of(cls, **options: Any) -> Any:
@@ -75,26 +122,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
             wanted = f"{checks.listed(own)}, or for many games {checks.listed(many)}"
             raise TypeError(f"{cls.__name__} has no option {name!r}{meant}: expected {wanted}.")
         return kind(**options)
-
-    # What a game adds.
-
-    @abstractmethod
-    def _start(self, position: Positions | None) -> None:
-        """Go to a given position, or to one drawn from the stream."""
-
-    @abstractmethod
-    def _position(self) -> dict[str, Any]:
-        """Return the position as `Game.checked_positions` reads it."""
-
-    @abstractmethod
-    def _observation(self) -> Observation:
-        """Return a fresh observation."""
-
-    @abstractmethod
-    def _info(self) -> AnInfo:
-        """Return a fresh info."""
-
-    # The environment.
 
     def reset(  # type: ignore[override] # infos are typed dictionaries
         self, *, seed: SupportsIndex | None = None, options: Mapping[str, Any] | None = None
@@ -119,17 +146,50 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         elif self._ended is None:
             self._stream = Stream(start(int(self.np_random.integers(1 << 64, dtype=np.uint64))))
         self._ended = None  # until the game has started: a user's opponent can fail
-        self._start(position)
+        self._board.begin(self._stream, position)
         self._ended, self._illegal, self._illegal_run = False, False, 0
         if self.render_mode == "human":
             self.render()
-        return self._observation(), self._info()
+        return self._board.observation(), self._info()
+
+    def step(  # type: ignore[override] # infos are typed dictionaries
+        self, action: int
+    ) -> tuple[Observation, float, bool, bool, AnInfo]:
+        """Play an action, and let a tile or the opponent's answer follow; see "Action Space".
+
+        Raises:
+            ValueError: If the action is outside the action space, or a user's placer or opponent
+                chooses what it may not; nothing has changed then.
+            ResetNeeded: Before the first `reset` and after the end of a game.
+        """
+        if self._ended is not False:
+            self._refuse()
+        if type(action) is not int or not 0 <= action < self._n_actions:
+            action = checks.checked_action(action, self._n_actions)
+        board, reward = self._board, 0
+        legal = board.legal >> action & 1
+        if legal:
+            reward = board.play(action, self._stream)
+            self._illegal_run = 0
+        else:
+            self._illegal_run += 1
+        self._illegal = not legal
+        terminated, truncated = not board.legal, self._illegal_run >= self.max_illegal
+        self._ended = terminated or truncated
+        if self.render_mode == "human":
+            self.render()
+        return board.observation(), float(reward), terminated, truncated, self._info()
+
+    def _info(self) -> AnInfo:
+        info: Any = self._board.info()
+        info["illegal"] = self._illegal
+        return info  # type: ignore[no-any-return]
 
     def get_state(self) -> dict[str, Any]:
         """Return all of the game, its random stream too, as a small dictionary, for `set_state`."""
         if self._ended is None:
             self._refuse()
-        return self._shared_state() | self._position()
+        return self._shared_state() | self._board.position()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, here or in an environment of an equal game.
@@ -138,12 +198,12 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
             ValueError: If it is no state, or one of another game or of other options (see
                 `tile_envs.game.describe`); nothing has changed then.
         """
-        checks.check_state(state, self._described, {*self._shared_state(), *self._position()})
+        checks.check_state(state, self._described, {*self._shared_state(), *self._board.position()})
         check_counts(state, self.max_illegal)
         position = self.game.checked_positions(state)
         self._stream, self._illegal_run = Stream(int(state["stream"])), int(state["illegal_run"])
         self._illegal, self._ended = bool(state["illegal"]), bool(state["ended"])
-        self._start(position)
+        self._board.begin(self._stream, position)
 
     def _shared_state(self) -> dict[str, Any]:
         return {
@@ -158,8 +218,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         """Return the legal actions, `(actions,) bool`, as MaskablePPO wants; none at the end."""
         if self._ended is None:
             self._refuse()
-        masks: NDArray[np.int8] = self._info()["action_mask"]
-        return masks.astype(np.bool_)
+        return sets.masks(self._n_actions)[self._board.legal].astype(np.bool_)
 
     def sample_legal_action(self) -> int:
         """Draw a legal action, uniformly; 0 if there is none.
@@ -183,7 +242,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
             return None
         if self._ended is None:
             self._refuse()
-        position, is_shown = self._position(), self.render_mode == "human"
+        position, is_shown = self._board.position(), self.render_mode == "human"
         mode = "rgb_array" if is_shown else self.render_mode
         drawn = self.game.draw(position["board"], mode, position.get("score", 0))
         if not is_shown:
@@ -205,16 +264,6 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_window": None}
-
-    def _finish_step(self, legal: int, terminated: bool) -> bool:
-        """Count a step; return whether too many illegal actions in a row truncate the episode."""
-        self._illegal = not legal
-        self._illegal_run = 0 if legal else self._illegal_run + 1
-        truncated = self._illegal_run >= self.max_illegal
-        self._ended = terminated or truncated
-        if self.render_mode == "human":
-            self.render()
-        return truncated
 
     def _refuse(self) -> NoReturn:
         raise ResetNeeded(

@@ -67,12 +67,13 @@ def checked_seeds(seeds: Any, least: float = -math.inf) -> Words:
     return np.array([number & WORD_MASK for number in numbers], np.uint64)
 
 
-def seed_of(position: int) -> int:
-    """Return the seed of the game whose stream is at a position at first: `start` backwards."""
+def seeds_of(positions: Words) -> Words:
+    """Return the seeds of games by the first positions of their streams: `starts` backwards."""
     for shift, factor in zip(MIX_SHIFTS[::-1], (*MIX_FACTORS[::-1], 1), strict=True):
-        position ^= position >> shift ^ position >> 2 * shift  # three shifts leave nothing
-        position = position * pow(factor, -1, 1 << 64) & WORD_MASK
-    return position
+        half, whole = np.uint64(shift), np.uint64(2 * shift)
+        positions = positions ^ positions >> half ^ positions >> whole  # three shifts leave nothing
+        positions = positions * np.uint64(pow(factor, -1, 1 << 64))
+    return positions
 
 
 def consecutive(seed: int, n: int) -> Words:

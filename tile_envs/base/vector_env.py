@@ -6,12 +6,8 @@ actions: observations, rewards, ends, and infos wherever their `_key` is true.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, SupportsIndex
 
 import numpy as np
@@ -21,11 +17,21 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base import checks, episodes
+from tile_envs.base import checks
+from tile_envs.base.engine import (
+    AUTO,
+    NO_LIMIT,
+    NUMBA,
+    NUMPY,
+    Final,
+    Games,
+    Limits,
+    Transition,
+    engine_of,
+)
 from tile_envs.base.env import AGame, GameEnv, check_counts
-from tile_envs.base.episodes import BY_NUMPY, NUMBA, NUMPY, Executor, Final, Games, Limits, Outcome
-from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seed_of, starts
-from tile_envs.errors import ExtraNotInstalled, UsageError, extra
+from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seeds_of, starts
+from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Floats, Info, Observations, describe
 
 METHODS = "action_masks", "render"
@@ -59,7 +65,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
     - `engine`: `"numpy"`; `"numba"`, compiled code, which is faster (extra `fast`); or `"auto"`,
-      numba where it works.  Both play the same games (see `tile_envs.base.episodes`).
+      numba where it works.  Both play the same games (see `tile_envs.base.engine`).
     - `threads`: how many threads may share a step of the engine `"numba"`, one for each 2,048 games
       (see the attribute); they play the same games, too, as each has a random stream of its own.
       Games that numpy plays, because an object decides them or numba is missing, have one thread.
@@ -108,25 +114,24 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             self.action_space = batch_space(self.single_action_space, num_envs)
         except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
             raise UsageError(f"num_envs must fit into memory, got {num_envs:,}.") from None
-        self._limits = Limits(self.max_illegal, max_episode_steps or episodes.NO_LIMIT)
-        self._games, self._started = episodes.blank(self.game, num_envs), False
-        self._every = np.ones(num_envs, np.bool_)
-        engine = checks.checked_choice(engine, "engine", (NUMPY, NUMBA, episodes.AUTO))
+        self._every, self._started = np.ones(num_envs, np.bool_), False
+        limits = Limits(self.max_illegal, max_episode_steps or NO_LIMIT)
+        engine = checks.checked_choice(engine, "engine", (NUMPY, NUMBA, AUTO))
         threads = checks.checked_count(threads, "threads")
         used = min(threads, max(1, num_envs // GAMES_PER_THREAD))
-        self._executor = self._compiled(used, engine)
+        self._engine = engine_of(self.game, num_envs, limits, used, engine)
         if threads > 1 and engine == NUMPY:
             raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
 
     @property
     def engine(self) -> str:
         """What plays: `"numpy"` or `"numba"`."""
-        return self._executor.name
+        return self._engine.name
 
     @property
     def threads(self) -> int:
         """How many threads share a step; fewer than asked for if they had too few games."""
-        return self._executor.threads
+        return self._engine.threads
 
     @property
     def seeds(self) -> Words:
@@ -134,22 +139,13 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
         A game that was given a board needs it again as a reset option.
         """
-        begun = self._started_games().episodes.begun
-        return np.array([seed_of(position) for position in begun.tolist()], np.uint64)
+        return seeds_of(self._started_games().episodes.begun)
 
     @property
     def ended(self) -> Bools:
         """The games that are over and wait for their reset, `(num_envs,) bool`."""
         over: Bools = self._started_games().state.over.copy()
         return over
-
-    def _compiled(self, threads: int, engine: str = NUMBA) -> Executor:
-        if self.game.loops is None or not _compiles(engine):
-            return BY_NUMPY
-        from tile_envs.base.compiled_episodes import executor
-
-        code = import_module(self.game.loops).code(self.game)
-        return executor(self.game, code, self._games, threads)
 
     def reset(
         self,
@@ -180,10 +176,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         streams, where = self._seeded_streams(seed), np.flatnonzero(mask)
         self._started = False  # until the games have begun: a user's opponent can fail
         given = positions and tuple(values[where] for values in positions)
-        episodes.begin(self.game, self._games, where, streams, given)
+        self._engine.begin(where, streams, given)
         self._started = True
-        state, counted, _ = self._games
-        observations, infos = episodes.show(self.game, state, counted.illegal)
+        observations, infos = self._engine.show()
         return observations, _keyed(infos, mask)
 
     def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
@@ -202,13 +197,13 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
                 then, also if it fails where a game begins.
             ResetNeeded: If a game is over and autoreset is disabled.
         """
-        outcome = self.advance(actions)
-        infos = _keyed(outcome.infos, self._every)
-        if outcome.final is not None:
-            infos |= self._final_infos(outcome.final)
-        return *outcome[:4], infos
+        transition = self.advance(actions)
+        infos = _keyed(transition.infos, self._every)
+        if transition.final is not None:
+            infos |= self._final_infos(transition.final)
+        return *transition[:4], infos
 
-    def advance(self, actions: ArrayLike) -> Outcome:
+    def advance(self, actions: ArrayLike) -> Transition:
         """Play as `step` does; return the same without the keys and forms that Gymnasium adds."""
         games, mode = self._started_games(), self.autoreset_mode
         if mode is AutoresetMode.DISABLED and np.count_nonzero(games.state.over):
@@ -217,14 +212,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
                 f"games {over} are over and autoreset is "
                 "disabled: call reset(options={'reset_mask': …}) before the next step()."
             )
-        games, outcome = self._executor.advance(self.game, games, self._limits, actions)
-        if mode is AutoresetMode.SAME_STEP and np.count_nonzero(games.state.over):
-            ended = np.flatnonzero(games.state.over)
-            last = {name: values[ended] for name, values in outcome.infos.items()}
-            outcome = outcome._replace(final=Final(ended, outcome.observations[ended], last))
-            self._executor.begin_shown(self.game, games, ended, outcome)
-        self._games = games  # now that no opponent of a user's has failed
-        return outcome
+        return self._engine.advance(actions, mode is AutoresetMode.SAME_STEP)
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
         """Draw a legal action for every game, uniformly, `(num_envs,)`; 0 for games that are over.
@@ -232,9 +220,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         The numbers come from the action space's generator (`action_space.seed`), as those of
         `action_space.sample` do.
         """
-        state = self._started_games().state
-        words = self.action_space.np_random.bit_generator.random_raw(self.num_envs)
-        return self._executor.choose(self.game, state, words)
+        self._started_games()
+        return self._engine.choose(
+            self.action_space.np_random.bit_generator.random_raw(self.num_envs)
+        )
 
     def action_masks(self) -> Bools:
         """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them.
@@ -296,7 +285,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """
         shared = self._shared_state()
         checks.check_state(
-            state, self._described, {"game", *shared, *self.game._position(self._games.state)}
+            state,
+            self._described,
+            {"game", *shared, *self.game._position(self._engine.games.state)},
         )
         for name, array in shared.items():
             checks.check_like(state[name], array, f"state[{name!r}]")
@@ -310,8 +301,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
                 f'{over} are over: set it with "NextStep" or "Disabled".'
             )
         positions = self.game.checked_positions(state, self.num_envs)
-        streams = self._games.state.streams
-        episodes.begin(self.game, self._games, slice(None), streams, positions)
+        self._engine.begin(slice(None), self._engine.games.state.streams, positions)
         self._started = True
         for name, array in shared.items():
             array[...] = state[name]
@@ -334,7 +324,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """
         if len(states) != self.num_envs:
             raise UsageError(f"states must be {self.num_envs}, one a game, got {len(states)}.")
-        now = self._shared_state() | self.game._position(self._games.state)
+        now = self._shared_state() | self.game._position(self._engine.games.state)
         names = now.keys() - {*_MANY}
         for state in states:
             checks.check_state(state, self._described, {"game", *names})
@@ -357,23 +347,13 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """Return environments of their own: a shallow copy would share the games."""
         return deepcopy(self)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Compiled code is not pickled, nor are its arrays, views of those of the games.
-        executor = self.threads if self.engine == NUMBA else 0
-        return vars(self) | {"_executor": executor, "_games": self._games._replace(arrays=())}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        threads: Any = self._executor
-        self._executor = self._compiled(threads) if threads else BY_NUMPY
-
     def _started_games(self) -> Games:
         if not self._started:
             raise ResetNeeded("the environments have not been reset yet: call reset() first.")
-        return self._games
+        return self._engine.games
 
     def _shared_state(self) -> dict[str, NDArray[Any]]:
-        state, counted, _ = self._games
+        state, counted = self._engine.games
         return {"stream": state.streams, **counted._asdict(), "ended": state.over}
 
     def _final_infos(self, final: Final) -> dict[str, Any]:
@@ -413,7 +393,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             super().reset(seed=seed)
             return starts(consecutive(seed, self.num_envs))
         if self._started:
-            continued: Words = self._games.state.streams.copy()
+            continued: Words = self._engine.games.state.streams.copy()
             return continued
         return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
 
@@ -429,27 +409,6 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         if not mask.all():
             self._started_games()
         return mask
-
-
-@cache  # it warns once
-def _compiles(engine: str) -> bool:
-    """Tell whether numba compiles here; if not, an error or, for `auto`, a warning says why."""
-    if engine == NUMPY or (engine == episodes.AUTO and find_spec("numba") is None):
-        return False
-    try:
-        with extra("fast"):
-            import numba
-        config: Any = numba.config
-        fault = "numba compiles nothing: unset NUMBA_DISABLE_JIT" if config.DISABLE_JIT else ""
-    except ExtraNotInstalled as error:
-        fault = str(error)
-    except Exception as error:  # of a numpy that it does not know, or of llvmlite
-        fault = f"numba cannot be imported: {error}"
-    if fault and engine == NUMBA:
-        raise ExtraNotInstalled(fault)
-    if fault:
-        warnings.warn(f'engine="auto" plays by numpy: {fault}', stacklevel=1)
-    return not fault
 
 
 def _keyed(infos: Info, keyed: Bools) -> dict[str, Any]:

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from tile_envs.base.sets import KTH
 from tile_envs.jax import words
 from tile_envs.jax.base import Afterstate, JaxEnv, Step, check_one, compiled, index_of, look_up
 from tile_envs.jax.words import Word
 from tile_envs.tictactoe import game
-from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, O, X, solve
+from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, POWERS, O, X, solve
 
 
 class State(NamedTuple):
@@ -101,7 +102,7 @@ class TicTacToe(JaxEnv):
         stream, cells = words.advanced(state.stream, asked), self._known(state.code).replies
         size = jnp.bitwise_count(cells).astype(jnp.uint32)
         k = words.choose(words.mix(stream).high, size).astype(jnp.int32)
-        cell = look_up(KTH_CELL.astype(np.int32), cells * CELLS + k)
+        cell = look_up(KTH.astype(np.int32), cells * CELLS + k)
         return state._replace(stream=stream, code=_marked(state.code, cell, -state.mark, asked))
 
     def _arrived(self, legal: Any, state: State) -> tuple[State, Step]:

@@ -30,7 +30,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from tile_envs.base.checks import as_array, as_integer, brief, check_like, checked_integer
-from tile_envs.base.episodes import AUTO, Final, Outcome
+from tile_envs.base.engine import AUTO, Final, Transition
 from tile_envs.base.vector_env import METHODS, PER_GAME, SINGLE, GameVectorEnv
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Bools
@@ -286,7 +286,7 @@ class LogScores(BaseCallback):
         return True
 
 
-def _advance_wrapped(envs: AnyVectorEnv, actions: NDArray[Any]) -> Outcome:
+def _advance_wrapped(envs: AnyVectorEnv, actions: NDArray[Any]) -> Transition:
     observations, rewards, terminations, truncations, infos = envs.step(actions)
     final = None
     if "final_info" in infos:
@@ -294,4 +294,4 @@ def _advance_wrapped(envs: AnyVectorEnv, actions: NDArray[Any]) -> Outcome:
         last = {name: values[games] for name, values in infos["final_info"].items()}
         unkeyed = {name: values for name, values in last.items() if not name.startswith("_")}
         final = Final(games, infos["final_obs"][games], unkeyed)
-    return Outcome(observations, rewards, terminations, truncations, infos, final)
+    return Transition(observations, rewards, terminations, truncations, infos, final)

@@ -1,10 +1,7 @@
-"""One board in plain Python integers, as the single environments play it.
-
-A batch of one would spend its time on calling numpy.
-"""
+"""One board, as the single environments play it."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 from typing import Any
@@ -12,7 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base.env import Board
 from tile_envs.base.random_stream import Stream
+from tile_envs.game import Positions
+from tile_envs.sliding.boards import MASKS
 from tile_envs.sliding.cells.batch import TILE_BITS, choose_cells
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import batch as packed
@@ -29,53 +29,55 @@ _LARGEST_SHIFT = tables.LARGEST_SHIFT
 _ACTION, (_, _SECOND, _THIRD, _FOURTH) = tables.PATTERN_ACTION_WEIGHT, tables.PATTERN_WEIGHTS
 
 
-class Board(ABC):
-    """A board that is played on.
+class SlidingBoard(Board):
+    """A board that is played on."""
 
-    It looks its game up in memoryviews, which give single numbers faster than arrays do.
-    """
-
-    legal: int  # the legal actions, as bits
     largest: int  # the index of the largest tile
+    score: int
 
     def __init__(self, game: SlidingGame) -> None:
-        self._game = game
+        super().__init__(game)
+        self._masks, self._faces = list(MASKS), game.rules.faces
         self._distribution = game.distribution
         self._places_uniformly = game.placer == RANDOM
         self._last_tile = game.last_tile
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Memoryviews are not pickled.
-        return board_of, (self._game, self.observation().ravel().tolist())
+    def begin(self, stream: Stream, position: Positions | None) -> None:
+        if position is None:
+            self.set(self.game.start.board(stream))
+            self.score = 0
+        else:
+            boards, scores = position
+            self.set(boards.ravel().tolist())
+            self.score = int(scores[0])
 
     @abstractmethod
     def set(self, cells: Sequence[int]) -> None:
         """Set all tiles, given in reading order."""
 
-    @abstractmethod
-    def play(self, action: int, stream: Stream) -> int:
-        """Play a legal action, and let a tile appear; return the reward.
+    def info(self) -> dict[str, Any]:
+        return {
+            "action_mask": self._masks[self.legal].copy(),
+            "score": self.score,
+            "max_tile": self._faces[self.largest],
+        }
 
-        If a user's placer fails, nothing has changed.
-        """
-
-    @abstractmethod
-    def observation(self) -> NDArray[np.uint8]:
-        """Return the tiles as a fresh array, `(R, C)`."""
+    def position(self) -> dict[str, Any]:
+        return {"board": self.observation(), "score": self.score}
 
 
-def board_of(game: SlidingGame, cells: Sequence[int]) -> Board:
-    """Return a board of a game with these tiles, in reading order."""
-    board = _PackedBoard(game) if packs(game.shape) else _CellsBoard(game)
-    board.set(cells)
+def board_of(game: SlidingGame) -> SlidingBoard:
+    """Return an empty board of a game."""
+    board = PackedBoard(game) if packs(game.shape) else CellsBoard(game)
+    board.set([0] * math.prod(game.shape))
+    board.score = 0
     return board
 
 
-class _PackedBoard(Board):
+class PackedBoard(SlidingBoard):
     """A packed board: its rows and its columns."""
 
-    _rows: Sequence[int]
-    _columns: Sequence[int]
+    changing = "legal", "largest", "score", "_rows", "_columns"
 
     def __init__(self, game: SlidingGame) -> None:
         super().__init__(game)
@@ -96,7 +98,7 @@ class _PackedBoard(Board):
     def set(self, cells: Sequence[int]) -> None:
         rows = [0] * PACKED_SIDE
         for i, tile in enumerate(cells):
-            row, column = divmod(i, self._game.shape[1])
+            row, column = divmod(i, self.game.shape[1])
             rows[row] |= tile << CELL_BITS * column
         self._set_lines(rows, False, max(cells))
 
@@ -125,6 +127,7 @@ class _PackedBoard(Board):
             self._set_lines(lines, vertical, tile if tile > largest else largest)
         else:
             self._place(lines, vertical, largest, stream)
+        self.score += reward
         return reward
 
     def _place(self, lines: Sequence[int], vertical: bool, largest: int, stream: Stream) -> None:
@@ -135,7 +138,7 @@ class _PackedBoard(Board):
         turned = packed.transpose(rows)
         both = np.stack((turned, rows) if vertical else (rows, turned))
         words = np.array([word], np.uint64)
-        packed.place(self._game.placer, self._game.tables, both, np.array([tile]), words)
+        packed.place(self.game.placer, self.game.tables, both, np.array([tile]), words)
         stream.word()
         self._set_lines(both[0, :, 0].tolist(), False, max(tile, largest))
 
@@ -170,8 +173,10 @@ class _PackedBoard(Board):
         return self._staged.copy()
 
 
-class _CellsBoard(Board):
+class CellsBoard(SlidingBoard):
     """A board of cells, of any size, in reading order."""
+
+    changing = "legal", "largest", "score", "_cells"
 
     def __init__(self, game: SlidingGame) -> None:
         super().__init__(game)
@@ -192,7 +197,7 @@ class _CellsBoard(Board):
             self.legal |= of_pair[cells[i] << TILE_BITS | cells[j]]
 
     def play(self, action: int, stream: Stream) -> int:
-        cells, faces = list(self._cells), self._game.rules.faces
+        cells, faces = list(self._cells), self.game.rules.faces
         reward = 0
         for line in self._columns if action in VERTICAL else self._rows:
             places = line if action in (UP, LEFT) else line[::-1]
@@ -213,16 +218,17 @@ class _CellsBoard(Board):
         cells[self._choose_cell(cells, tile, word)] = tile
         stream.word()
         self.set(cells)
+        self.score += reward
         return reward
 
     def _choose_cell(self, cells: Sequence[int], tile: int, word: int) -> int:
         if self._places_uniformly:
             empty = [cell for cell, found in enumerate(cells) if not found]
             return empty[(word >> 32) * len(empty) >> 32]
-        boards = np.array(cells, np.uint8).reshape(*self._game.shape, 1)
+        boards = np.array(cells, np.uint8).reshape(*self.game.shape, 1)
         words = np.array([word], np.uint64)
-        placer = self._game.placer
+        placer = self.game.placer
         return int(choose_cells(placer, boards, np.array([tile]), words)[0])
 
     def observation(self) -> NDArray[np.uint8]:
-        return np.array(self._cells, np.uint8).reshape(self._game.shape)
+        return np.array(self._cells, np.uint8).reshape(self.game.shape)

@@ -7,18 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array
+from tile_envs.base.sets import masks
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Ints
 from tile_envs.sliding.cells import batch as cells
 from tile_envs.sliding.packed import batch as packed
 from tile_envs.sliding.packed.tables import compile_tables, packs
 from tile_envs.sliding.placer import ADVERSARY, RANDOM, Placer, answers
-from tile_envs.sliding.rules import MAX_SIDE, MIN_CELLS, Rules, is_board
+from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, MIN_CELLS, Rules, is_board
 
 Boards = NDArray[np.uint8]
 
-MASKS = np.array([[bits >> a & 1 for a in range(4)] for bits in range(16)], np.int8)
-"""`(16, 4)`: the action mask of each set of legal actions."""
+MASKS = masks(len(ACTIONS))
 
 
 def held_as(shape: tuple[int, ...]) -> Any:

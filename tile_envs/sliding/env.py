@@ -1,21 +1,18 @@
 """The environments of the sliding games, of one game and of many, and their registration."""
 
-import math
 from typing import Any, TypedDict
 
 import numpy as np
 from gymnasium.envs.registration import register, registry
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import brief, checked_action
+from tile_envs.base.checks import brief
 from tile_envs.base.env import GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
-from tile_envs.game import Positions
 from tile_envs.sliding.board import board_of
-from tile_envs.sliding.boards import MASKS
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.rules import LEFT, RULES_2584, Rules, checked_shape, rules_2048
+from tile_envs.sliding.rules import RULES_2584, Rules, checked_shape, rules_2048
 
 
 class SlidingInfo(TypedDict):
@@ -36,13 +33,7 @@ class SlidingEnv(GameEnv[SlidingGame, SlidingInfo]):
     """
 
     game_type = SlidingGame
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._faces = self.game.rules.faces
-        self._masks = list(MASKS)
-        self._board = board_of(self.game, [0] * math.prod(self.game.shape))
-        self._score = 0
+    board_of = staticmethod(board_of)
 
     @classmethod
     def game_of(cls, rules: Any = None, shape: Any = (4, 4), **options: Any) -> SlidingGame:
@@ -62,52 +53,6 @@ class SlidingEnv(GameEnv[SlidingGame, SlidingInfo]):
     def own_rules(cls, shape: tuple[int, int]) -> Rules | None:
         """Return the rules on a board of this shape, if the class has a game of its own."""
         return None
-
-    def step(  # type: ignore[override] # the info is a typed dictionary
-        self, action: int
-    ) -> tuple[NDArray[np.uint8], float, bool, bool, SlidingInfo]:
-        """Slide all tiles 0 up, 1 right, 2 down or 3 left; one appears if that changed the board.
-
-        Raises:
-            ValueError: If the action is not an integer from 0 to 3, or a user's placer chooses a
-                cell that is not empty; nothing has changed then.
-            ResetNeeded: Before the first `reset` and after the end of a game.
-        """
-        if self._ended is not False:
-            self._refuse()
-        if type(action) is not int or not 0 <= action <= LEFT:
-            action = checked_action(action, self.game.n_actions)
-        board = self._board
-        legal, reward = board.legal >> action & 1, 0
-        if legal:
-            reward = board.play(action, self._stream)
-            self._score += reward
-        terminated = not board.legal
-        truncated = self._finish_step(legal, terminated)
-        return board.observation(), float(reward), terminated, truncated, self._info()
-
-    def _start(self, position: Positions | None) -> None:
-        if position is None:
-            self._board.set(self.game.start.board(self._stream))
-            self._score = 0
-        else:
-            boards, scores = position
-            self._board.set(boards.ravel().tolist())
-            self._score = int(scores[0])
-
-    def _position(self) -> dict[str, Any]:
-        return {"board": self._observation(), "score": self._score}
-
-    def _observation(self) -> NDArray[np.uint8]:
-        return self._board.observation()
-
-    def _info(self) -> SlidingInfo:
-        return {
-            "action_mask": self._masks[self._board.legal].copy(),
-            "score": self._score,
-            "max_tile": self._faces[self._board.largest],
-            "illegal": self._illegal,
-        }
 
 
 class SlidingVectorEnv(GameVectorEnv[SlidingGame]):

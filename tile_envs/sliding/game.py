@@ -14,7 +14,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
-from tile_envs.base.random_stream import STRIDE, Words, choose, mix, pick
+from tile_envs.base.random_stream import STRIDE, Words, mix, pick
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Game, Info, Ints, Observations, Positions, Replies, Symmetries
 from tile_envs.sliding import boards as batch
@@ -33,13 +33,7 @@ Floats hold the first exactly, and no game leads from it beyond the second: a mo
 """
 
 # Numbers as 0-d arrays: see `random_stream`.
-_STRIDE, _N_ACTIONS = np.array(STRIDE, np.uint64), np.array(len(ACTIONS))
-_ZERO, _ONE = np.array(0), np.array(1)
-
-KTH_LEGAL = np.argsort(-batch.MASKS, axis=1, kind="stable").reshape(-1)
-"""`(64,)`, by set of legal actions (as bits) times four, plus k: the k-th action of the set."""
-N_LEGAL = batch.MASKS.sum(axis=1).astype(np.uint64)
-"""`(16,)`, by set of legal actions: how many there are."""
+_STRIDE, _ZERO, _ONE = np.array(STRIDE, np.uint64), np.array(0), np.array(1)
 
 
 class State(NamedTuple):
@@ -252,19 +246,11 @@ class SlidingGame(Game):
 
     def _observe(self, state: State) -> tuple[Observations, Info]:
         infos: Info = {
-            "action_mask": batch.MASKS.take(state.legal, axis=0),
+            "action_mask": self._mask_table.take(state.legal, axis=0),
             "score": state.scores.copy(),
             "max_tile": self.pairs.faces.take(state.largest),
         }
         return self.held.tiles(self.lookup, state.boards), infos
-
-    def _masks(self, state: State) -> Bools:
-        return batch.MASKS.take(state.legal, axis=0).view(np.bool_)
-
-    def _choose(self, state: State, words: Words) -> Ints:
-        k = choose(words, N_LEGAL.take(state.legal)).view(np.int64)
-        actions: Ints = KTH_LEGAL.take(k + state.legal * _N_ACTIONS)
-        return actions
 
     def _position(self, state: State) -> dict[str, NDArray[Any]]:
         boards = self.held.tiles(self.lookup, state.boards)

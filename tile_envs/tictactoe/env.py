@@ -1,18 +1,14 @@
 """The environments of tic-tac-toe, of one game and of many."""
 
-from bisect import bisect_right
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import checked_action
 from tile_envs.base.env import GameEnv
-from tile_envs.base.random_stream import LOW_HALF
 from tile_envs.base.vector_env import GameVectorEnv
-from tile_envs.game import Positions
+from tile_envs.tictactoe.board import TicTacToeBoard
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.tictactoe.positions import CELLS, KTH_CELL, PLAYED, SET_SIZE, O, X, solve
 
 
 class TicTacToeInfo(TypedDict):
@@ -100,104 +96,7 @@ class TicTacToeEnv(GameEnv[TicTacToe, TicTacToeInfo]):
     """
 
     game_type = TicTacToe
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._positions = solve()
-        self._side = self.game.side
-        self._code = 0
-        self._mark = X
-        self._open_tables()
-
-    def __getstate__(self) -> dict[str, Any]:
-        items = super().__getstate__().items()
-        return {name: value for name, value in items if not isinstance(value, memoryview)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._open_tables()
-
-    def _open_tables(self) -> None:
-        # A memoryview gives single numbers faster than an array does, and as Python's integers.
-        self._winner = self._positions.winner.data
-        self._over = self._positions.over.data
-        self._legal = self._positions.legal.data
-        self._children = self._positions.children.reshape(-1).data
-        self._kth_cell = KTH_CELL.data
-        self._set_size = SET_SIZE.data
-        policy = self.game.policies if self.game.mixture else None
-        self._policy = None if policy is None else policy.cells.data
-        self._thresholds = [*map(int, policy.thresholds)] if policy else []
-
-    def step(  # type: ignore[override] # the info is a typed dictionary
-        self, action: int
-    ) -> tuple[NDArray[np.int8], float, bool, bool, TicTacToeInfo]:
-        """Set a mark on a cell, 0 to 8, row by row, and let the opponent answer.
-
-        Raises:
-            ValueError: If the action is not an integer from 0 to 8; or if an opponent that the user
-                brought plays a cell that is taken (nothing has changed then).
-            ResetNeeded: Before the first `reset` and after the end of a game.
-        """
-        if self._ended is not False:
-            self._refuse()
-        if type(action) is not int or not 0 <= action < CELLS:
-            action = checked_action(action, CELLS)
-        legal = self._legal[self._code] >> action & 1
-        reward = 0
-        if legal:
-            mark = self._mark
-            code = self._children[self._code * CELLS + action]
-            if self._side == "both":
-                self._mark = -mark
-            elif not self._over[code]:
-                code = self._answered(code, -mark)
-            self._code = code
-            reward = self._winner[code] * mark
-        terminated = bool(self._over[self._code])
-        truncated = self._finish_step(legal, terminated)
-        return self._observation(), float(reward), terminated, truncated, self._info()
-
-    def _answered(self, code: int, mark: int) -> int:
-        """Return the position after the reply of the opponent, who plays `mark`."""
-        if self._policy is None:
-            cell = int(self.game.ask_opponent(np.array([code]), np.array([mark]))[0])
-        else:
-            word, place = self._stream.word(), code
-            if self._thresholds:
-                place += bisect_right(self._thresholds, word & LOW_HALF) * 3**CELLS
-            cells = self._policy[place]
-            k = (word >> 32) * self._set_size[cells] >> 32
-            cell = self._kth_cell[cells * CELLS + k]
-        return self._children[code * CELLS + cell]
-
-    def _start(self, position: Positions | None) -> None:
-        code, *marks = (int(values[0]) for values in position or [[0]])
-        to_move = int(self._positions.to_move[code])
-        if marks or self._side == "both":
-            self._code, self._mark = code, marks[0] if marks else to_move
-            return
-        if self._side == "random":
-            mark = O if self._stream.word() >> 63 else X
-        else:
-            (mark,) = PLAYED[self._side]
-        answers = mark != to_move and not self._over[code]
-        self._code, self._mark = self._answered(code, -mark) if answers else code, mark
-
-    def _position(self) -> dict[str, Any]:
-        return {"board": self._positions.marks[self._code].copy(), "mark": self._mark}
-
-    def _observation(self) -> NDArray[np.int8]:
-        view: NDArray[np.int8] = self._positions.views[self._mark, self._code]
-        return view.copy()
-
-    def _info(self) -> TicTacToeInfo:
-        return {
-            "action_mask": self._positions.masks[self._code].copy(),
-            "to_play": self._mark,
-            "winner": self._winner[self._code],
-            "illegal": self._illegal,
-        }
+    board_of = TicTacToeBoard
 
 
 class TicTacToeVectorEnv(GameVectorEnv[TicTacToe]):

@@ -14,18 +14,16 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent, ask
-from tile_envs.base import checks, random_stream
+from tile_envs.base import checks, random_stream, sets
 from tile_envs.base.random_stream import STRIDE, Words, mix
 from tile_envs.base.tables import read_only
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Floats, Game, Info, Observations, Positions, Replies, Symmetries
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.positions import CELLS, PLAYED, POWERS, Ints, O, X, pick, solve
+from tile_envs.tictactoe.positions import CELLS, PLAYED, Ints, O, X, solve
 
 _STRIDE, _TOP_BIT = np.array(STRIDE, np.uint64), np.array(63, np.uint64)
-_ZERO, _ONE = np.array(0), np.array(1)
-_DIGITS = np.array([0, positions.DIGITS[X], positions.DIGITS[O]])
-"""The digit of each mark in a code, by mark (-1 is the last)."""
+_ZERO, _ONE, _ROW = np.array(0), np.array(1), np.array(CELLS)
 
 NAMED: dict[str, Callable[[], Ints]] = {
     "random": lambda: solve().legal,
@@ -46,12 +44,14 @@ class State(NamedTuple):
     Attributes:
         streams: `(n,) uint64`, the positions of the random streams.
         over: `(n,) bool`, the games that have ended.
+        legal: `(n,) int64`, the legal actions, as bits.
         codes: `(n,) int64`, the positions (see `positions`).
         marks: `(n,) int64`, the mark that is played, 1 X, -1 O.
     """
 
     streams: Words
     over: Bools
+    legal: Ints
     codes: Ints
     marks: Ints
 
@@ -116,7 +116,7 @@ class TicTacToe(Game):
         tables, over = solve(), np.zeros(len(streams), np.bool_)
         movers = tables.to_move.take(codes)
         if marks or self.side == "both":
-            return State(streams, over, codes, marks[0] if marks else movers)
+            return State(streams, over, tables.legal.take(codes), codes, *(marks or [movers]))
         if self.side == "random":
             streams = streams + _STRIDE
             played = np.where(mix(streams) >> _TOP_BIT, O, X)
@@ -125,63 +125,56 @@ class TicTacToe(Game):
             played = np.full(len(streams), mark)
         asked = (played != movers) & ~tables.over.take(codes)
         if asked.any():
-            codes, streams = self._replied(codes, streams, -played, asked)
-        return State(streams, over, codes, played)
+            codes, streams = self._replied(codes, streams, asked)
+        return State(streams, over, tables.legal.take(codes), codes, played)
 
     def _play(self, state: State, actions: Ints) -> tuple[State, Floats, Bools]:
-        tables, (streams, _, codes, marks) = solve(), state
-        legal = tables.legal.take(codes) >> actions & _ONE
-        codes = codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
+        tables, (streams, _, legal, codes, marks) = solve(), state
+        legal = legal >> actions & _ONE
+        codes = tables.children.take(codes * _ROW + actions)  # the same one if it is illegal
         if self.side == "both":
             following = marks - 2 * marks * legal
         else:
             following = marks
-            asked = legal > tables.over.take(codes)
-            codes, streams = self._replied(codes, streams, -marks, asked)
+            codes, streams = self._replied(codes, streams, legal > tables.over.take(codes))
         rewards = (tables.winner.take(codes) * marks * legal).astype(np.float64)
-        return State(streams, tables.over.take(codes), codes, following), rewards, legal == _ZERO
+        bits = tables.legal.take(codes)
+        return State(streams, bits == _ZERO, bits, codes, following), rewards, legal == _ZERO
 
-    def _replied(
-        self, codes: Ints, streams: Words, marks: Ints, asked: Bools
-    ) -> tuple[Ints, Words]:
-        """Return codes and streams after the opponent's reply, with `marks`, where it is asked."""
+    def _replied(self, codes: Ints, streams: Words, asked: Bools) -> tuple[Ints, Words]:
+        """Return codes and streams after the reply of the opponent, who is to move where asked."""
+        children = solve().children
         if not self.mixture:
             if asked.any():
-                cells = self.ask_opponent(codes[asked], marks[asked])
+                cells = self.ask_opponent(codes[asked])
                 codes = codes.copy()
-                codes[asked] += POWERS.take(cells) * _DIGITS.take(marks[asked])
+                codes[asked] = children[codes[asked], cells]
             return codes, streams
         streams = streams + asked * _STRIDE
         words, policy, places = mix(streams), self.policies, codes
         if policy.thresholds:
             which = random_stream.pick(words, policy.thresholds).astype(np.int64)
             places = codes + which * 3**CELLS
-        cells = pick(policy.cells.take(places), words)
-        return codes + POWERS.take(cells) * _DIGITS.take(marks) * asked, streams
+        cells = sets.pick(policy.cells.take(places), words)
+        return np.where(asked, children.take(codes * _ROW + cells), codes), streams
 
     def _observe(self, state: State) -> tuple[Observations, Info]:
         infos: Info = {
-            "action_mask": solve().masks.take(state.codes, axis=0),
+            "action_mask": self._mask_table.take(state.legal, axis=0),
             "to_play": state.marks.copy(),
             "winner": solve().winner.take(state.codes),
         }
         return solve().views[state.marks, state.codes], infos
 
-    def _masks(self, state: State) -> Bools:
-        return solve().masks.take(state.codes, axis=0).view(np.bool_)
-
-    def _choose(self, state: State, words: Words) -> Ints:
-        return pick(solve().legal.take(state.codes), words)
-
     def _position(self, state: State) -> dict[str, NDArray[Any]]:
         return {"board": solve().marks[state.codes], "mark": state.marks.copy()}
 
-    def ask_opponent(self, codes: Ints, marks: Ints) -> Ints:
-        """Return the cells `(n,)` that an agent plays with marks `(n,)` in positions `(n,)`."""
+    def ask_opponent(self, codes: Ints) -> Ints:
+        """Return the cells `(n,)` that an agent plays in positions `(n,)`, in which it moves."""
         assert not isinstance(self.opponent, str | tuple)
         tables = solve()
         masks = tables.masks[codes].view(np.bool_)
-        replies, _ = ask(self.opponent, tables.views[marks, codes], masks)
+        replies, _ = ask(self.opponent, tables.views[tables.to_move[codes], codes], masks)
         who = f"the opponent {type(self.opponent).__name__} (its predict() may take action_masks)"
         return checks.checked_cells(replies, masks, tables.marks[codes], who)
 

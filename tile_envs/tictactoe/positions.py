@@ -7,7 +7,7 @@ are numbered row by row:
     3 4 5
     6 7 8
 
-Sets of cells are integers with the bit `1 << cell` for each.
+Sets of cells are bits; see `tile_envs.base.sets`.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array
-from tile_envs.base.random_stream import Words, choose
 from tile_envs.base.tables import shared
 from tile_envs.errors import UsageError
 
@@ -37,13 +36,6 @@ POWERS = 3 ** np.arange(CELLS)
 DIGITS = {X: 1, O: 2}
 PLAYED = {"X": (X,), "O": (O,), "random": (X, O), "both": (X, O)}
 """The sides that an agent can play, each with its marks."""
-
-_MEMBERS = (np.arange(1 << CELLS)[:, None] >> np.arange(CELLS) & 1).astype(np.int8)
-SET_SIZE = _MEMBERS.sum(axis=1, dtype=np.uint64)
-"""`(512,) uint64`: how many cells a set has."""
-KTH_CELL = np.argsort(-_MEMBERS, axis=1, kind="stable").reshape(-1)
-"""`(512 * 9,) int64`, by `set * 9 + k`: the k-th cell of a set (0 when it is empty)."""
-ROW = np.array(CELLS)  # of a table by cell; numpy takes half of the time that it needs for a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +120,6 @@ def solve() -> Positions:
             best=best,
         )
     )
-
-
-def pick(cells: Ints, words: Words) -> Ints:
-    """Return a cell of each set `(n,)`, by a random word for each; 0 if the set is empty."""
-    k = choose(words, SET_SIZE.take(cells)).view(np.int64)
-    return np.asarray(KTH_CELL.take(cells * ROW + k))
 
 
 def encode(marks: ArrayLike) -> Ints:

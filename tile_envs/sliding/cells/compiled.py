@@ -5,74 +5,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_loop, mixed
-from tile_envs.base.compiled_episodes import Code, all_inside, begun, clear, finish, world_of
-from tile_envs.base.episodes import Outcome
-from tile_envs.game import Ints
+from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, mixed
+from tile_envs.base.engine import Transition
+from tile_envs.base.loops import Loops, loops, world_of
 from tile_envs.sliding.cells import batch
-from tile_envs.sliding.compiled import choose, show_infos
+from tile_envs.sliding.compiled import show_infos
 from tile_envs.sliding.game import SlidingGame, State
 from tile_envs.sliding.packed.kernels import LOW_HALF, count, drawn_tile, is_vertical, spawn_tables
-from tile_envs.sliding.rules import DOWN, LEFT, UP
+from tile_envs.sliding.rules import ACTIONS, LEFT, UP
 
 Board = NDArray[np.uint8]
 """The cells of one game, `(R * C,)`."""
 
 NONE, TILE_BITS = Word(0), Word(batch.TILE_BITS)
-TO_UP, TO_DOWN, TO_LEFT = Word(UP), Word(DOWN), Word(LEFT)
+TO_UP, TO_LEFT = Word(UP), Word(LEFT)
 
 SHOWN = "observations masks shown_scores max_tiles shown_illegal"
 PAIRS, STARTS = "merged row_legal column_legal faces", "start listed threshold"
-LOOKUP = f"n_rows n_columns last_tile {PAIRS} {STARTS} tiles thresholds"
-World: Any = world_of(__name__, SHOWN, State, LOOKUP)
+TABLES = f"n_rows n_columns last_tile {PAIRS} {STARTS} tiles thresholds"
+World: Any = world_of(__name__, SHOWN, State, TABLES)
 """Boards, and those that are shown, are `(n, R * C)`, masks `(n, 1) uint32`, a byte an action.
-Looked up are the shape and `Pairs`; how games start, `Start.tiles`, `Start.listed` `(m, R * C)` or
-None, and its threshold; and the last and the new tiles, as in `GameTables`."""
-
-
-@compiled_loop
-def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
-    world = World(*arrays)
-    if not all_inside(first, end, actions, 4):
-        return False
-    for i in range(Word(first), Word(end)):
-        board = world.boards[i]
-        if world.over[i]:
-            begin(world, world.listed, i, board)
-            begun(world, i)
-        else:
-            action, reward = Word(actions[i]), NONE
-            legal = bool(Word(world.legal[i]) >> action & ONE)
-            if legal:
-                reward = push(world, board, action)
-                position = world.streams[i] + NEXT
-                world.streams[i] = position
-                word = mixed(position)
-                place(board, drawn_tile(world, word), word)
-                world.scores[i] += np.int64(reward)
-                settle(world, i, board)
-            finish(world, i, np.float64(reward), legal, world.legal[i] == 0)
-        show(world, i, board)
-    return True
-
-
-@compiled_loop
-def begin_all(games: Ints, *arrays: Any) -> None:
-    world = World(*arrays)
-    for i in games:
-        board = world.boards[i]
-        begin(world, world.listed, i, board)
-        show(world, i, board)
+Tables are the shape and `Pairs`; how games start, `Start.tiles`, `Start.listed`, `(m, R * C)`, and
+its threshold; and the last and the new tiles, as in `GameTables`."""
 
 
 @compiled
-def begin(world: World, listed: NDArray[np.uint8] | None, i: int, board: Board) -> None:
-    clear(world, i)
+def play(world: World, i: int, action: Word) -> float:
+    board = world.boards[i]
+    reward = push(world, board, action)
+    position = world.streams[i] + NEXT
+    world.streams[i] = position
+    word = mixed(position)
+    place(board, drawn_tile(world, word), word)
+    world.scores[i] += np.int64(reward)
+    settle(world, i, board)
+    return np.float64(reward)
+
+
+@compiled
+def begin(world: World, i: int) -> None:
+    board, listed = world.boards[i], world.listed
     world.scores[i] = 0
     for cell in range(len(board)):
         board[cell] = 0
     position, tiles = world.streams[i], world.start
-    if listed is not None:
+    if len(listed):
         position += NEXT
         word = mixed(position)
         if word & LOW_HALF < Word(world.threshold):
@@ -148,26 +125,29 @@ def settle(world: World, i: int, board: Board) -> None:
 
 
 @compiled
-def show(world: World, i: int, board: Board) -> None:
+def show(world: World, i: int) -> None:
+    board = world.boards[i]
     for cell in range(len(board)):
         world.observations[i, cell] = board[cell]
     show_infos(world, i)
 
 
-def code(game: SlidingGame) -> Code:
-    """Return the loops of a game, whose tiles are placed uniformly, and what they take besides."""
+PLAY, BEGIN = loops(World, len(ACTIONS), begin, play, show)
+
+
+def loops_of(game: SlidingGame) -> Loops:
+    """Return the loops of a game whose tiles are placed uniformly."""
     start, n_cells, pairs = game.start, game.shape[0] * game.shape[1], game.pairs
-    listed = start.listed.reshape(-1, n_cells) if len(start.listed) else None
-    starts = np.array(start.tiles, np.uint64), listed, start.threshold
+    starts = np.array(start.tiles, np.uint64), start.listed.reshape(-1, n_cells), start.threshold
     looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
-    lookup = *game.shape, Word(game.last_tile), *looked_up, *starts, *spawn_tables(game)[:2]
-    return Code(play_all, begin_all, choose, "legal", _shown, _state, lookup)
+    tables = *game.shape, Word(game.last_tile), *looked_up, *starts, *spawn_tables(game)[:2]
+    return Loops(PLAY, BEGIN, _shown, _state, tables)
 
 
-def _shown(outcome: Outcome) -> tuple[NDArray[Any], ...]:
-    observations, (masks, *infos) = outcome.observations, outcome.infos.values()
+def _shown(transition: Transition) -> tuple[Any, ...]:
+    observations, (masks, *infos) = transition.observations, transition.infos.values()
     return observations.reshape(len(observations), -1), masks.view(np.uint32), *infos
 
 
-def _state(state: State) -> tuple[NDArray[Any], ...]:
+def _state(state: State) -> tuple[Any, ...]:
     return *state[:-1], state.boards.reshape(len(state.boards), -1)

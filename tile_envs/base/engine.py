@@ -1,0 +1,207 @@
+"""Many games at once, by numpy: ends, limits and resets, around the steps of a game.
+
+A game's step is a function (see `tile_envs.game.Game`); what an environment adds to it is here, and
+in `loops`, by compiled code.  Both engines take and give the same arrays, with the same bits.
+"""
+
+import warnings
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.base.checks import checked_actions
+from tile_envs.base.random_stream import Words
+from tile_envs.errors import ExtraNotInstalled, extra
+from tile_envs.game import Bools, Floats, Game, Info, Ints, Observations, Positions
+
+NUMPY, NUMBA, AUTO = "numpy", "numba", "auto"
+NO_LIMIT = np.iinfo(np.int64).max
+_ONE = np.array(1)  # 0-d: see `random_stream`
+
+Indices = NDArray[np.intp] | slice
+
+
+class Episodes(NamedTuple):
+    """What is counted of many games, besides their state.
+
+    Attributes:
+        steps: `(n,) int64`, the steps of the episode; 0 if there is no limit.
+        illegal_run: `(n,) int64`, the illegal actions in a row.
+        illegal: `(n,) bool`, whether the last action was illegal.
+        begun: `(n,) uint64`, where the random stream stood when the game began.
+    """
+
+    steps: Ints
+    illegal_run: Ints
+    illegal: Bools
+    begun: Words
+
+
+class Limits(NamedTuple):
+    """How many illegal actions in a row, and how many steps, truncate an episode."""
+
+    max_illegal: int
+    max_steps: int = NO_LIMIT
+
+
+class Games(NamedTuple):
+    """Many games, as their state, and their episodes."""
+
+    state: Any
+    episodes: Episodes
+
+
+class Final(NamedTuple):
+    """The last observations and infos, `(k, ...)`, of the k games that a step has reset."""
+
+    games: NDArray[np.intp]
+    observations: Observations
+    infos: Info
+
+
+class Transition(NamedTuple):
+    """One step of n games, in fresh arrays `(n, ...)`; `final` is set where it reset games."""
+
+    observations: Observations
+    rewards: Floats
+    terminations: Bools
+    truncations: Bools
+    infos: Info
+    final: Final | None = None
+
+
+class NumpyEngine:
+    """Many games and what plays them.
+
+    Attributes:
+        games: The games, which have not begun at first: all zeros.
+        threads: How many threads share a step.
+    """
+
+    name, threads = NUMPY, 1
+
+    def __init__(self, game: Game, n: int, limits: Limits) -> None:
+        kind, forms = game._forms
+        state = kind(*(np.zeros((n, *shape), dtype) for dtype, shape in forms))
+        counts = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
+        self.games = Games(state, Episodes(*counts, np.zeros(n, np.uint64)))
+        self._game, self._limits = game, limits
+
+    def advance(self, actions: Any, same_step: bool) -> Transition:
+        """Play one action `(n,)` in every game; those that were over begin anew instead.
+
+        With `same_step`, games that end begin anew at once.  Nothing has changed if an opponent or
+        a placer of a user's fails.
+        """
+        games, transition = self._play(actions)
+        over = games.state.over
+        if same_step and np.count_nonzero(over):
+            ended = np.flatnonzero(over)
+            last = {name: values[ended] for name, values in transition.infos.items()}
+            final = Final(ended, transition.observations[ended], last)
+            transition = transition._replace(final=final)
+            self._begin_shown(games, ended, transition)
+        self.games = games
+        return transition
+
+    def begin(self, where: Indices, streams: Words, positions: Positions | None = None) -> None:
+        """Begin some games anew, in place, where random streams `(n,)` are."""
+        _begin(self._game, self.games, where, streams, positions)
+
+    def show(self) -> tuple[Observations, Info]:
+        """Return fresh observations and infos of all games."""
+        return _show(self._game, self.games.state, self.games.episodes.illegal)
+
+    def choose(self, words: Words) -> Ints:
+        """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
+        return self._game._choose(self.games.state, words)
+
+    def _play(self, actions: Any) -> tuple[Games, Transition]:
+        game, (before, episodes) = self._game, self.games
+        due = before.over
+        actions = checked_actions(actions, len(due), game.n_actions)
+        state, rewards, illegal = game._play(before, actions)
+        illegal_run = episodes.illegal_run + _ONE
+        illegal_run *= illegal
+        truncations = illegal_run >= self._limits.max_illegal
+        steps = episodes.steps
+        if self._limits.max_steps != NO_LIMIT:
+            steps = steps + _ONE
+            truncations |= steps >= self._limits.max_steps
+        after = Games(state, Episodes(steps, illegal_run, illegal, episodes.begun))
+        if np.count_nonzero(due):  # faster than `any`
+            where = np.flatnonzero(due)
+            _begin(game, after, where, before.streams)
+            rewards[where] = truncations[where] = 0
+        over = state.over
+        terminations = over.copy()
+        over |= truncations
+        observations, infos = _show(game, state, illegal)
+        return after, Transition(observations, rewards, terminations, truncations, infos)
+
+    def _begin_shown(self, games: Games, where: NDArray[np.intp], transition: Transition) -> None:
+        """Begin some games anew, and let a transition show their first positions."""
+        begun = _begin(self._game, games, where, games.state.streams)
+        observations, infos = _show(self._game, begun, np.zeros(len(where), np.bool_))
+        transition.observations[where] = observations
+        for name, values in infos.items():
+            transition.infos[name][where] = values
+
+
+def _begin(
+    game: Game, games: Games, where: Indices, streams: Words, positions: Positions | None = None
+) -> Any:
+    """Begin some games anew, in place, where random streams are; return their state.
+
+    If an opponent that a user brought fails, nothing has changed.
+    """
+    first = streams[where]  # indices copy; a slice goes with positions, which draw nothing
+    begun = game._begin_from(first, positions)
+    for array, values in zip(games.state, begun, strict=True):
+        array[where] = values
+    for array in games.episodes:
+        array[where] = 0
+    games.episodes.begun[where] = first
+    return begun
+
+
+def _show(game: Game, state: Any, illegal: Bools) -> tuple[Observations, Info]:
+    observations, infos = game._observe(state)
+    infos["illegal"] = illegal.copy()
+    return observations, infos
+
+
+def engine_of(
+    game: Game, n: int, limits: Limits, threads: int = 1, wanted: str = NUMBA
+) -> NumpyEngine:
+    """Return an engine for n games that have not begun: numpy's where loops cannot play them."""
+    if game.loops is None or not _compiles(wanted):
+        return NumpyEngine(game, n, limits)
+    from tile_envs.base.loops import CompiledEngine
+
+    return CompiledEngine(game, n, limits, threads, import_module(game.loops).loops_of(game))
+
+
+@cache  # it warns once
+def _compiles(wanted: str) -> bool:
+    """Tell whether numba compiles here; if not, an error or, for `auto`, a warning says why."""
+    if wanted == NUMPY or (wanted == AUTO and find_spec("numba") is None):
+        return False
+    try:
+        with extra("fast"):
+            import numba
+        config: Any = numba.config
+        fault = "numba compiles nothing: unset NUMBA_DISABLE_JIT" if config.DISABLE_JIT else ""
+    except ExtraNotInstalled as error:
+        fault = str(error)
+    except Exception as error:  # of a numpy that it does not know, or of llvmlite
+        fault = f"numba cannot be imported: {error}"
+    if fault and wanted == NUMBA:
+        raise ExtraNotInstalled(fault)
+    if fault:
+        warnings.warn(f'engine="auto" plays by numpy: {fault}', stacklevel=1)
+    return not fault

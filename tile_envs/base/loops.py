@@ -1,0 +1,203 @@
+"""Many games by compiled loops, one game after the other.
+
+Arrays are separate arguments of a loop, as numba unpacks a tuple half as fast; the loop regroups
+them by name in a named tuple, the game's `World`.
+
+Kernels return only at their end: an early return makes numba count references to every array, once
+a game, which takes longer than the game's whole step.
+"""
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.base.checks import checked_actions, shaped_actions
+from tile_envs.base.compiled import HALF, ONE, Word, announced, compiled, compiled_loop
+from tile_envs.base.engine import (
+    NO_LIMIT,
+    NUMBA,
+    Episodes,
+    Games,
+    Limits,
+    NumpyEngine,
+    Transition,
+    engine_of,
+)
+from tile_envs.base.random_stream import Words
+from tile_envs.base.sets import KTH, MOST, SIZE
+from tile_envs.base.tables import for_loops
+from tile_envs.base.threads import play_shared
+from tile_envs.game import Game, Ints
+
+_BOOL = np.dtype(np.bool_)  # numpy looks up the dtype of a type each time
+_ROW = Word(MOST)
+
+World = Any
+"""All that the loops of a game read and write; see `world_of`."""
+
+
+class Loops(NamedTuple):
+    """The compiled loops of a game, and how its arrays are handed to them.
+
+    Attributes:
+        play: Plays a step of some games in a row: `play(first, end, actions, *arrays)`, with the
+            actions of all games.  Returns whether those of its games were inside the action space;
+            if not, nothing has changed.
+        begin: Begins some games anew and shows them: `begin(games, *arrays)`.
+        shown: Returns the arrays of a transition as loops take them, without `rewards`,
+            `terminations` and `truncations`.
+        state: Returns those of a state.
+        tables: What is looked up.
+    """
+
+    play: Any
+    begin: Any
+    shown: Callable[[Transition], tuple[Any, ...]]
+    state: Callable[[Any], tuple[Any, ...]] = tuple
+    tables: tuple[Any, ...] = ()
+
+
+def world_of(module: str, shown: str, state: Any, tables: str) -> Any:
+    """Return a named tuple of the arrays that loops take, in their order.
+
+    These are `rewards`, `terminations` and `truncations`, what else is `shown` of games, then the
+    fields of `Episodes`, `Limits` and the game's state, then `tables`.
+    """
+    counted = *Episodes._fields, *Limits._fields, *state._fields
+    names = "rewards", "terminations", "truncations", *shown.split(), *counted, *tables.split()
+    return namedtuple("World", names, module=module)
+
+
+def loops(world: Any, n_actions: int, begin: Any, play: Any, show: Any) -> tuple[Any, Any]:
+    """Return `play` and `begin` of `Loops`, made of three kernels, which take `(world, i)`.
+
+    `begin` begins game i, whose stream is at `world.streams[i]`; `play(world, i, action)` plays a
+    legal action and returns the reward; `show` shows the game.
+    """
+
+    def play_all(first: int, end: int, actions: Ints, *arrays: Any) -> bool:
+        games, inside = world(*arrays), True
+        for i in range(Word(first), Word(end)):
+            inside &= 0 <= actions[i] < n_actions
+        if not inside:
+            return False
+        for i in range(Word(first), Word(end)):
+            if games.over[i]:
+                _clear(games, i)
+                begin(games, i)
+                games.rewards[i], games.terminations[i], games.truncations[i] = 0.0, False, False
+            else:
+                action, reward = Word(actions[i]), 0.0
+                legal = bool(Word(games.legal[i]) >> action & ONE)
+                if legal:
+                    reward = play(games, i, action)
+                _finish(games, i, reward, legal)
+            show(games, i)
+        return True
+
+    def begin_all(which: Ints, *arrays: Any) -> None:
+        games = world(*arrays)
+        for i in which:
+            _clear(games, i)
+            begin(games, i)
+            show(games, i)
+
+    return compiled_loop(play_all, world.__module__), compiled_loop(begin_all, world.__module__)
+
+
+@compiled
+def _clear(world: World, i: int) -> None:
+    """Count anew in a game that begins, where its stream is now."""
+    world.begun[i] = world.streams[i]
+    world.steps[i] = world.illegal_run[i] = 0
+    world.illegal[i] = world.over[i] = False
+
+
+@compiled
+def _finish(world: World, i: int, reward: float, legal: bool) -> None:
+    """Count a step of a game, and tell whether it has ended."""
+    over, run = world.legal[i] == 0, 0 if legal else world.illegal_run[i] + 1
+    world.illegal[i] = not legal
+    world.illegal_run[i] = run
+    world.steps[i] += world.max_steps < NO_LIMIT
+    cut = run >= world.max_illegal or world.steps[i] >= world.max_steps
+    world.over[i] = over or cut
+    world.rewards[i], world.terminations[i], world.truncations[i] = reward, over, cut
+
+
+@compiled_loop
+def _choose(words: Words, legal: Ints) -> Ints:
+    actions = np.empty(len(words), np.int64)
+    for i in range(len(words)):
+        actions[i] = member(Word(legal[i]), words[i])
+    return actions
+
+
+@compiled
+def member(members: Word, word: Word) -> int:
+    """Return a member of a set by a random word, 0 if it is empty; see `tile_envs.base.sets`."""
+    chosen: int = KTH[members * _ROW + ((word >> HALF) * SIZE[members] >> HALF)]
+    return chosen
+
+
+class CompiledEngine(NumpyEngine):
+    """Many games that compiled loops play, in place; the loops are compiled now, if not kept."""
+
+    name = NUMBA
+
+    def __init__(self, game: Game, n: int, limits: Limits, threads: int, loops: Loops) -> None:
+        super().__init__(game, n, limits)
+        self.threads, self.loops = threads, loops
+        observations, infos = self.show()
+        self._observations = observations.shape, observations.dtype
+        self._infos = {name: (array.shape, array.dtype) for name, array in infos.items()}
+        state, episodes = self.games
+        tables = map(for_loops, loops.tables)
+        self._arrays = *episodes, *limits, *loops.state(state), *tables
+        none = np.empty(0, np.int64)
+        arguments = none, *self._shown(self._empty()), *self._arrays
+        with announced(str(game)):
+            loops.play(0, 0, *arguments)
+            loops.begin(*arguments)
+            _choose(none.view(np.uint64), none)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Compiled code is not pickled, nor are its arrays, views of those of the games.
+        n, made = len(self.games.state.over), (self._game, self._limits, self.threads)
+        return engine_of, (made[0], n, *made[1:]), self.games
+
+    def __setstate__(self, games: Games) -> None:
+        for ours, theirs in zip(self.games, games, strict=True):
+            for array, values in zip(ours, theirs, strict=True):
+                array[...] = values
+
+    def choose(self, words: Words) -> Ints:
+        actions: Ints = _choose(words, self.games.state.legal)
+        return actions
+
+    def _play(self, actions: Any) -> tuple[Games, Transition]:
+        n, shared = len(self.games.state.over), self.threads > 1
+        transition, n_actions = self._empty(), self._game.n_actions
+        chosen = checked_actions(actions, n, n_actions) if shared else shaped_actions(actions, n)
+        arguments = chosen, *self._shown(transition), *self._arrays
+        if shared:
+            play_shared(self.loops.play, n, self.threads, arguments)
+        elif not self.loops.play(0, n, *arguments):
+            checked_actions(actions, n, n_actions)  # says which one it is
+        return self.games, transition
+
+    def _begin_shown(self, games: Games, where: NDArray[np.intp], transition: Transition) -> None:
+        self.loops.begin(where, *self._shown(transition), *self._arrays)
+
+    def _shown(self, transition: Transition) -> tuple[Any, ...]:
+        return *transition[1:4], *self.loops.shown(transition)
+
+    def _empty(self) -> Transition:
+        """Return a transition of arrays that the loops fill."""
+        n, empty = len(self.games.state.over), np.empty
+        ends = empty(n), empty(n, _BOOL), empty(n, _BOOL)
+        infos = {name: empty(*form) for name, form in self._infos.items()}
+        return Transition(empty(*self._observations), *ends, infos)
