@@ -7,16 +7,17 @@ from tile_envs.base.engine import Transition
 from tile_envs.base.loops import Loops, loops, member, world_of
 from tile_envs.base.random_stream import LOW_HALF
 from tile_envs.tictactoe.game import State, TicTacToe
-from tile_envs.tictactoe.positions import CELLS, PLAYED, O, X, solve
+from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, POWERS, O, X, solve
 
 SIDE_X, SIDE_O, SIDE_RANDOM, SIDE_BOTH = range(len(PLAYED))
 TOP_BIT, LOW_WORD = Word(63), Word(LOW_HALF)
 ABOVE_ALL = Word(1 << 32)
 """A threshold that no low half of a word reaches."""
 N_CODES = 3**CELLS
+X_DIGIT, O_DIGIT = DIGITS[X], DIGITS[O]
 
 SHOWN = "observations masks to_play winners shown_illegal"
-TABLES = "views masks_of winner legal_in children policy second third side"
+TABLES = "views masks_of winner legal_in policy second third side"
 World: Any = world_of(__name__, SHOWN, State, TABLES)
 """What is shown is as in infos, the observations as `(n, 9)`.  Tables are those of all positions;
 the cells of `game.Policies`, and where the low half of a word passes to the `second` and `third`
@@ -26,8 +27,9 @@ opponent; and the side that the agent plays, an index of `PLAYED`."""
 @compiled
 def play(world: World, i: int, action: Word) -> float:
     """Play a legal action in one game, and let the opponent answer; return the reward."""
-    code, mark = world.children[world.codes[i], action], world.marks[i]
-    reply(world, i, code, (world.side != SIDE_BOTH) & (world.legal_in[code] != 0))
+    mark = world.marks[i]
+    code = with_mark(world.codes[i], mark, action)
+    reply(world, i, code, -mark, (world.side != SIDE_BOTH) & (world.legal_in[code] != 0))
     world.marks[i] = -mark if world.side == SIDE_BOTH else mark
     return float(world.winner[world.codes[i]] * mark)
 
@@ -41,20 +43,28 @@ def begin(world: World, i: int) -> None:
         world.streams[i] += NEXT
         mark = O if mixed(world.streams[i]) >> TOP_BIT else X
     world.marks[i] = mark
-    reply(world, i, 0, mark == O)
+    reply(world, i, 0, X, mark == O)
 
 
 @compiled
-def reply(world: World, i: int, code: int, asked: bool) -> None:
-    """Take over a position, after the reply of the opponent, who is to move, if it is asked."""
+def reply(world: World, i: int, code: int, mark: int, asked: bool) -> None:
+    """Take over a position, after the reply of the opponent, who plays `mark`, if it is asked."""
     # There is no branch for games in which it is not: numba would count references there.
     world.streams[i] += NEXT * Word(asked)
     word = mixed(world.streams[i])
     low = word & LOW_WORD
     which = (low >= world.second) + (low >= world.third)
     cell = member(Word(world.policy[code + N_CODES * which]), word)
-    following = world.children[code, cell] if asked else code
-    world.codes[i], world.legal[i] = following, world.legal_in[following]
+    code = with_mark(code, mark, cell) if asked else code
+    world.codes[i], world.legal[i] = code, world.legal_in[code]
+
+
+@compiled
+def with_mark(code: int, mark: int, cell: int) -> int:
+    """Return the code of a position after a mark on a free cell."""
+    # Faster than `Positions.children`, a table of 1.4 MB.
+    marked: int = code + POWERS[cell] * (X_DIGIT if mark == X else O_DIGIT)
+    return marked
 
 
 @compiled
@@ -76,7 +86,7 @@ def loops_of(game: TicTacToe) -> Loops:
     tables, policy, side = solve(), game.policies, list(PLAYED).index(game.side)
     views = tables.views.reshape(*tables.views.shape[:2], CELLS)
     second, third, *_ = *map(Word, policy.thresholds), ABOVE_ALL, ABOVE_ALL
-    looked_up = views, tables.masks, tables.winner, tables.legal, tables.children
+    looked_up = views, tables.masks, tables.winner, tables.legal
     return Loops(PLAY, BEGIN, _shown, tuple, (*looked_up, policy.cells, second, third, side))
 
 
