@@ -133,7 +133,7 @@ class Game(ABC):
     @property
     @abstractmethod
     def n_values(self) -> int:
-        """The number of different contents of a cell in play."""
+        """The number of distinct cell values in play."""
 
     @property
     @abstractmethod
@@ -157,7 +157,7 @@ class Game(ABC):
 
     @property
     def loops(self) -> str | None:
-        """The module whose `code(game)` are the game's compiled loops; None if numpy plays it."""
+        """The module whose `loops_of(game)` are its compiled loops; None if numpy plays it."""
         return None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -260,7 +260,8 @@ class Game(ABC):
     def _play(self, state: Any, actions: Ints) -> tuple[Any, Floats, Bools]: ...
 
     def _masks(self, state: Any) -> Bools:
-        return self._mask_table.take(state.legal, axis=0).view(np.bool_)
+        legal: Bools = self._mask_table.take(state.legal, axis=0).view(np.bool_)
+        return legal
 
     def _choose(self, state: Any, words: Words) -> Ints:
         return sets.pick(state.legal, words)

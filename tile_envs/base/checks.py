@@ -196,17 +196,37 @@ def checked_options(options: object, allowed: Sequence[str]) -> dict[str, Any]:
     return given
 
 
-def check_state(state: object, game: str, entries: set[str]) -> None:
-    """Check that something is a state of a game, with all entries and no others."""
+def check_state(
+    state: object, like: Mapping[str, Any], own: Iterable[str], most: Mapping[str, int]
+) -> None:
+    """Check that something is a state of a game, as `get_state` returns it.
+
+    Its entries are those of `like`, whose values are of the same kind (an integer of one game has
+    up to 64 bits, a count is at most `most`), and its `own`, the position's, which are not looked
+    at.
+    """
     of = state.get("game") if isinstance(state, Mapping) else None
-    if not isinstance(state, Mapping) or str(of) != game:
+    if not isinstance(state, Mapping) or str(of) != like["game"]:
         found = brief(state) if of is None else f"one of {of}"
-        raise UsageError(f"expected a state of {game}, as get_state() returns it, got {found}.")
-    if state.keys() != entries:
         raise UsageError(
-            f"a state of {game} has the entries {listed(sorted(entries))}, "
+            f"expected a state of {like['game']}, as get_state() returns it, got {found}."
+        )
+    if state.keys() != {*like, *own}:
+        raise UsageError(
+            f"a state of {like['game']} has the entries {listed(sorted({*like, *own}))}, "
             f"got {listed(map(str, state))}."
         )
+    for name, value in like.items():
+        given, called = state[name], f"state[{name!r}]"
+        counts: tuple[Any, ...] = (given,)
+        if isinstance(value, np.ndarray):
+            check_like(given, value, called)
+            counts = int(given.min()), int(given.max())
+        elif isinstance(value, bool) and not isinstance(given, bool | np.bool_):
+            raise UsageError(f"{called} must be True or False, got {given!r}.")
+        if name in most or type(value) is int:
+            for count in counts:
+                checked_integer(count, called, most=most.get(name, (1 << 64) - 1))
 
 
 def check_like(value: object, array: NDArray[Any], name: str) -> None:

@@ -26,19 +26,12 @@ Indices = NDArray[np.intp] | slice
 
 
 class Episodes(NamedTuple):
-    """What is counted of many games, besides their state.
+    """What is counted of many games, besides their state."""
 
-    Attributes:
-        steps: `(n,) int64`, the steps of the episode; 0 if there is no limit.
-        illegal_run: `(n,) int64`, the illegal actions in a row.
-        illegal: `(n,) bool`, whether the last action was illegal.
-        begun: `(n,) uint64`, where the random stream stood when the game began.
-    """
-
-    steps: Ints
-    illegal_run: Ints
-    illegal: Bools
-    begun: Words
+    steps: Ints  # `(n,)`, of the episode; 0 if there is no limit
+    illegal_run: Ints  # `(n,)`, the illegal actions in a row
+    illegal: Bools  # `(n,)`, whether the last action was illegal
+    begun: Words  # `(n,)`, where the random stream stood when the game began
 
 
 class Limits(NamedTuple):
@@ -75,12 +68,7 @@ class Transition(NamedTuple):
 
 
 class NumpyEngine:
-    """Many games and what plays them.
-
-    Attributes:
-        games: The games, which have not begun at first: all zeros.
-        threads: How many threads share a step.
-    """
+    """Many games, which have not begun at first, and what plays them."""
 
     name, threads = NUMPY, 1
 
@@ -155,12 +143,8 @@ class NumpyEngine:
 def _begin(
     game: Game, games: Games, where: Indices, streams: Words, positions: Positions | None = None
 ) -> Any:
-    """Begin some games anew, in place, where random streams are; return their state.
-
-    If an opponent that a user brought fails, nothing has changed.
-    """
     first = streams[where]  # indices copy; a slice goes with positions, which draw nothing
-    begun = game._begin_from(first, positions)
+    begun = game._begin_from(first, positions)  # it fails before anything has changed
     for array, values in zip(games.state, begun, strict=True):
         array[where] = values
     for array in games.episodes:

@@ -15,8 +15,7 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from tile_envs.base import checks, sets
-from tile_envs.base.random_stream import WORD_MASK, Stream, start
-from tile_envs.errors import UsageError
+from tile_envs.base.random_stream import Stream, start
 from tile_envs.game import Game, Positions, describe
 
 Observation = NDArray[Any]
@@ -189,7 +188,8 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         """Return all of the game, its random stream too, as a small dictionary, for `set_state`."""
         if self._ended is None:
             self._refuse()
-        return self._shared_state() | self._board.position()
+        counted = self._stream.position, self._illegal_run, self._illegal, self._ended
+        return single_state(self._described, *counted) | self._board.position()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, here or in an environment of an equal game.
@@ -198,27 +198,19 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
             ValueError: If it is no state, or one of another game or of other options (see
                 `tile_envs.game.describe`); nothing has changed then.
         """
-        checks.check_state(state, self._described, {*self._shared_state(), *self._board.position()})
-        check_counts(state, self.max_illegal)
+        like, own = single_state(self._described), self._board.position()
+        checks.check_state(state, like, own, {"illegal_run": self.max_illegal})
         position = self.game.checked_positions(state)
         self._stream, self._illegal_run = Stream(int(state["stream"])), int(state["illegal_run"])
         self._illegal, self._ended = bool(state["illegal"]), bool(state["ended"])
         self._board.begin(self._stream, position)
 
-    def _shared_state(self) -> dict[str, Any]:
-        return {
-            "game": self._described,
-            "stream": self._stream.position,
-            "illegal_run": self._illegal_run,
-            "illegal": self._illegal,
-            "ended": self._ended,
-        }
-
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, `(actions,) bool`, as MaskablePPO wants; none at the end."""
         if self._ended is None:
             self._refuse()
-        return sets.masks(self._n_actions)[self._board.legal].astype(np.bool_)
+        legal: NDArray[np.int8] = sets.masks(self._n_actions)[self._board.legal]
+        return legal.astype(np.bool_)
 
     def sample_legal_action(self) -> int:
         """Draw a legal action, uniformly; 0 if there is none.
@@ -273,10 +265,14 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         )
 
 
-def check_counts(state: Mapping[str, Any], max_illegal: int) -> None:
-    """Check what the state of one game holds besides its position."""
-    checks.checked_integer(state["stream"], "state['stream']", most=WORD_MASK)
-    checks.checked_integer(state["illegal_run"], "state['illegal_run']", most=max_illegal)
-    for name in ("illegal", "ended"):
-        if not isinstance(state[name], (bool, np.bool_)):
-            raise UsageError(f"state[{name!r}] must be True or False, got {state[name]!r}.")
+def single_state(
+    game: str, stream: int = 0, illegal_run: int = 0, illegal: bool = False, ended: bool = False
+) -> dict[str, Any]:
+    """Return what is in the state of one game besides its position."""
+    return {
+        "game": game,
+        "stream": stream,
+        "illegal_run": illegal_run,
+        "illegal": illegal,
+        "ended": ended,
+    }

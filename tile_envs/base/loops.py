@@ -14,18 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base import engine
 from tile_envs.base.checks import checked_actions, shaped_actions
 from tile_envs.base.compiled import HALF, ONE, Word, announced, compiled, compiled_loop
-from tile_envs.base.engine import (
-    NO_LIMIT,
-    NUMBA,
-    Episodes,
-    Games,
-    Limits,
-    NumpyEngine,
-    Transition,
-    engine_of,
-)
+from tile_envs.base.engine import NO_LIMIT, NUMBA, Games, Limits, NumpyEngine, Transition
 from tile_envs.base.random_stream import Words
 from tile_envs.base.sets import KTH, MOST, SIZE
 from tile_envs.base.tables import for_loops
@@ -42,22 +34,16 @@ World = Any
 class Loops(NamedTuple):
     """The compiled loops of a game, and how its arrays are handed to them.
 
-    Attributes:
-        play: Plays a step of some games in a row: `play(first, end, actions, *arrays)`, with the
-            actions of all games.  Returns whether those of its games were inside the action space;
-            if not, nothing has changed.
-        begin: Begins some games anew and shows them: `begin(games, *arrays)`.
-        shown: Returns the arrays of a transition as loops take them, without `rewards`,
-            `terminations` and `truncations`.
-        state: Returns those of a state.
-        tables: What is looked up.
+    `play(first, end, actions, *arrays)` plays a step of some games in a row, with the actions of
+    all games, and returns whether those of its games were inside the action space; if not, nothing
+    has changed.  `begin(games, *arrays)` begins some games anew and shows them.
     """
 
     play: Any
     begin: Any
-    shown: Callable[[Transition], tuple[Any, ...]]
-    state: Callable[[Any], tuple[Any, ...]] = tuple
-    tables: tuple[Any, ...] = ()
+    shown: Callable[[Transition], tuple[Any, ...]]  # the arrays of observations and infos
+    state: Callable[[Any], tuple[Any, ...]]  # those of a state
+    tables: tuple[Any, ...]  # what is looked up
 
 
 def world_of(module: str, shown: str, state: Any, tables: str) -> Any:
@@ -66,7 +52,7 @@ def world_of(module: str, shown: str, state: Any, tables: str) -> Any:
     These are `rewards`, `terminations` and `truncations`, what else is `shown` of games, then the
     fields of `Episodes`, `Limits` and the game's state, then `tables`.
     """
-    counted = *Episodes._fields, *Limits._fields, *state._fields
+    counted = *engine.Episodes._fields, *Limits._fields, *state._fields
     names = "rewards", "terminations", "truncations", *shown.split(), *counted, *tables.split()
     return namedtuple("World", names, module=module)
 
@@ -167,7 +153,7 @@ class CompiledEngine(NumpyEngine):
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled code is not pickled, nor are its arrays, views of those of the games.
         n, made = len(self.games.state.over), (self._game, self._limits, self.threads)
-        return engine_of, (made[0], n, *made[1:]), self.games
+        return engine.engine_of, (made[0], n, *made[1:]), self.games
 
     def __setstate__(self, games: Games) -> None:
         for ours, theirs in zip(self.games, games, strict=True):

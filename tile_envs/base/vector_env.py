@@ -29,7 +29,7 @@ from tile_envs.base.engine import (
     Transition,
     engine_of,
 )
-from tile_envs.base.env import AGame, GameEnv, check_counts
+from tile_envs.base.env import AGame, GameEnv, single_state
 from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seeds_of, starts
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Floats, Info, Observations, describe
@@ -39,11 +39,10 @@ METHODS = "action_masks", "render"
 PER_GAME = *METHODS, "seeds", "ended"
 """These, and the attributes that differ between games."""
 SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space")}
-"""By an attribute's name in a single environment, its name here."""
+"""Single-game attribute → name here."""
 GAMES_PER_THREAD = 2048
 """Threads with fewer games cost more than they bring: to wake one takes as long as 1,000 games."""
-
-_MANY = "steps", "begun"
+VECTOR_ONLY = "steps", "begun"
 """The entries of a state that those of single environments lack."""
 
 
@@ -272,8 +271,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def get_state(self) -> dict[str, Any]:
         """Return all of the games, random streams too, as a small dictionary, for `set_state`."""
         own = self.game._position(self._started_games().state)
-        shared = {name: array.copy() for name, array in self._shared_state().items()}
-        return {"game": self._described, **shared, **own}
+        shared = self._shared_state().items()
+        return {"game": self._described, **{name: array.copy() for name, array in shared}, **own}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, here or in environments of an equal game.
@@ -283,25 +282,16 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
                 number of games (see `tile_envs.game.describe`), or if games have ended in it that
                 `SameStep` would have reset; nothing has changed then.
         """
-        shared = self._shared_state()
-        checks.check_state(
-            state,
-            self._described,
-            {"game", *shared, *self.game._position(self._engine.games.state)},
-        )
-        for name, array in shared.items():
-            checks.check_like(state[name], array, f"state[{name!r}]")
-        for name, most in (("steps", self.max_episode_steps), ("illegal_run", self.max_illegal)):
-            for count in (np.min(state[name]), np.max(state[name])):
-                checks.checked_integer(int(count), f"state[{name!r}]", most=most or checks.LARGEST)
+        shared, streams = self._shared_state(), self._engine.games.state.streams
+        most = {"steps": self.max_episode_steps or checks.LARGEST, "illegal_run": self.max_illegal}
+        checks.check_state(state, {"game": self._described, **shared}, self._own_entries(), most)
         if self.autoreset_mode is AutoresetMode.SAME_STEP and state["ended"].any():
             over = checks.brief(np.flatnonzero(state["ended"]).tolist())
             raise UsageError(
                 'with autoreset_mode="SameStep", a state must hold games that go on, but games '
                 f'{over} are over: set it with "NextStep" or "Disabled".'
             )
-        positions = self.game.checked_positions(state, self.num_envs)
-        self._engine.begin(slice(None), self._engine.games.state.streams, positions)
+        self._engine.begin(slice(None), streams, self.game.checked_positions(state, self.num_envs))
         self._started = True
         for name, array in shared.items():
             array[...] = state[name]
@@ -309,10 +299,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def get_states(self) -> list[dict[str, Any]]:
         """Return the state of each game, for `set_state` of a single environment."""
         state = self.get_state()
-        names = [name for name in state if name not in ("game", *_MANY)]
-        games = zip(*(state[name] for name in names), strict=True)
-        plain = ([v if v.ndim else v.item() for v in values] for values in games)
-        return [{"game": self._described, **dict(zip(names, v, strict=True))} for v in plain]
+        names = [name for name in state if name not in ("game", *VECTOR_ONLY)]
+        rows = ([v if v.ndim else v.item() for v in state[name]] for name in names)
+        games = zip(*rows, strict=True)
+        return [{"game": self._described, **dict(zip(names, v, strict=True))} for v in games]
 
     def set_states(self, states: Sequence[Mapping[str, Any]]) -> None:
         """Go to states of single environments, one for each game.
@@ -324,13 +314,16 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """
         if len(states) != self.num_envs:
             raise UsageError(f"states must be {self.num_envs}, one a game, got {len(states)}.")
-        now = self._shared_state() | self.game._position(self._engine.games.state)
-        names = now.keys() - {*_MANY}
+        like, own = single_state(self._described), self._own_entries()
         for state in states:
-            checks.check_state(state, self._described, {"game", *names})
-            check_counts(state, self.max_illegal)
+            checks.check_state(state, like, own, {"illegal_run": self.max_illegal})
             self.game.checked_positions(state)
-        given = {n: np.array([s[n] for s in states], now[n].dtype) for n in names}
+        now = self._shared_state() | own
+        given = {
+            name: np.array([state[name] for state in states], now[name].dtype)
+            for name in (*like, *own)
+            if name != "game"
+        }
         many = {"steps": np.zeros_like(now["steps"]), "begun": given["stream"]}
         self.set_state({"game": self._described, **given, **many})
 
@@ -356,6 +349,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         state, counted = self._engine.games
         return {"stream": state.streams, **counted._asdict(), "ended": state.over}
 
+    def _own_entries(self) -> dict[str, NDArray[Any]]:
+        return self.game._position(self._engine.games.state)
+
     def _final_infos(self, final: Final) -> dict[str, Any]:
         """Return how games ended that were reset in the same step, as Gymnasium has it."""
         ended = np.zeros(self.num_envs, np.bool_)
@@ -375,27 +371,28 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         }
 
     def _seeded_streams(self, seed: Any) -> Words:
-        if isinstance(seed, Sequence) or np.ndim(seed) > 0:
-            if len(seed) != self.num_envs:
-                raise UsageError(
-                    f"seed must be one integer, or one for each of {self.num_envs} games, "
-                    f"got {checks.brief(seed)}."
-                )
-            numbers = isinstance(seed, np.ndarray) and seed.dtype.kind != "O"
-            going_on = [] if numbers else [i for i, each in enumerate(seed) if each is None]
-            given = [0 if each is None else each for each in seed] if going_on else seed
-            streams = starts(checked_seeds(given, least=0))
-            streams[going_on] = self._seeded_streams(None)[going_on]
-            self._np_random_seed = -1  # Gymnasium's word for an unknown one
-            return streams
-        if seed is not None:
+        """Return where the streams of games that begin are: seeded, as they were, or drawn."""
+        if seed is None and self._started:
+            continued: Words = self._engine.games.state.streams.copy()
+            return continued
+        if seed is None:
+            return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
+        if not isinstance(seed, Sequence) and np.ndim(seed) == 0:
             seed = checks.checked_seed(seed)
             super().reset(seed=seed)
             return starts(consecutive(seed, self.num_envs))
-        if self._started:
-            continued: Words = self._engine.games.state.streams.copy()
-            return continued
-        return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
+        if len(seed) != self.num_envs:
+            raise UsageError(
+                f"seed must be one integer, or one for each of {self.num_envs} games, "
+                f"got {checks.brief(seed)}."
+            )
+        numbers = isinstance(seed, np.ndarray) and seed.dtype.kind != "O"
+        going_on = [] if numbers else [i for i, each in enumerate(seed) if each is None]
+        given = [0 if each is None else each for each in seed] if going_on else seed
+        streams = starts(checked_seeds(given, least=0))
+        streams[going_on] = self._seeded_streams(None)[going_on]
+        self._np_random_seed = -1  # Gymnasium's word for an unknown one
+        return streams
 
     def _checked_reset_mask(self, mask: Bools | None) -> Bools:
         if mask is None:

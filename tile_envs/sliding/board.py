@@ -78,6 +78,8 @@ class PackedBoard(SlidingBoard):
     """A packed board: its rows and its columns."""
 
     changing = "legal", "largest", "score", "_rows", "_columns"
+    _rows: Sequence[int]
+    _columns: Sequence[int]
 
     def __init__(self, game: SlidingGame) -> None:
         super().__init__(game)

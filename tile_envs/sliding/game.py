@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -91,9 +91,9 @@ class SlidingGame(Game):
     start_fraction: float = field(default=START_FRACTION, compare=False, repr=False)
     terminate_at_goal: bool = False
 
-    reset_options: ClassVar[tuple[str, ...]] = ("board", "score")
-    n_actions: ClassVar[int] = len(ACTIONS)  # 0 up, 1 right, 2 down, 3 left
-    sides: ClassVar[tuple[str, ...]] = ()  # there is one player
+    reset_options = "board", "score"
+    n_actions = len(ACTIONS)  # 0 up, 1 right, 2 down, 3 left
+    sides = ()  # there is one player
 
     def __post_init__(self) -> None:
         rules = Rules.of(self.rules)

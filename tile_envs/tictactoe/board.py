@@ -32,15 +32,13 @@ class TicTacToeBoard(Board):
         self._set(0, X)
 
     def begin(self, stream: Stream, position: Positions | None) -> None:
-        codes, *marks = position or [[0]]
+        codes, *given = position or ([0],)
         code = int(codes[0])
-        to_move = int(self._positions.to_move[code])
-        if marks:  # of a state
-            mark = int(marks[0][0])
-        elif self._side == "both":
-            mark = to_move
-        else:
-            marks = PLAYED[self._side]
+        mark = int(self._positions.to_move[code])
+        if given:  # a state's
+            mark = int(given[0][0])
+        elif self._side != "both":
+            to_move, marks = mark, PLAYED[self._side]
             mark = marks[stream.word() >> 63] if self._side == "random" else marks[0]
             if mark != to_move and self._legal[code]:
                 code = self._answered(code, stream)
@@ -52,7 +50,7 @@ class TicTacToeBoard(Board):
             self._set(code, -mark)
         else:
             self._set(self._answered(code, stream) if self._legal[code] else code, mark)
-        return self._winner[self.code] * mark  # type: ignore[no-any-return] # a memoryview's
+        return self._winner[self.code] * mark
 
     def _set(self, code: int, mark: int) -> None:
         self.code, self.mark, self.legal = code, mark, self._legal[code]
@@ -67,7 +65,7 @@ class TicTacToeBoard(Board):
                 place += bisect_right(self._thresholds, word & LOW_HALF) * 3**CELLS
             cells = self._policy[place]
             cell = self._kth[cells * sets.MOST + ((word >> 32) * self._size[cells] >> 32)]
-        return self._children[code * CELLS + cell]  # type: ignore[no-any-return]
+        return self._children[code * CELLS + cell]
 
     def observation(self) -> NDArray[np.int8]:
         view: NDArray[np.int8] = self._positions.views[self.mark, self.code]

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from tile_envs.base.compiled import NEXT, Word, compiled, mixed
 from tile_envs.base.engine import Transition
 from tile_envs.base.loops import Loops, loops, member, world_of
@@ -28,7 +30,7 @@ opponent; and the side that the agent plays, an index of `PLAYED`."""
 def play(world: World, i: int, action: Word) -> float:
     """Play a legal action in one game, and let the opponent answer; return the reward."""
     mark = world.marks[i]
-    code = with_mark(world.codes[i], mark, action)
+    code = with_mark(world.codes[i], mark, np.int64(action))
     reply(world, i, code, -mark, (world.side != SIDE_BOTH) & (world.legal_in[code] != 0))
     world.marks[i] = -mark if world.side == SIDE_BOTH else mark
     return float(world.winner[world.codes[i]] * mark)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -69,12 +69,12 @@ class TicTacToe(Game):
     opponent: str | Mixture | Agent = "random"
     side: str = "X"
 
-    name: ClassVar[str] = "tic-tac-toe"
-    reset_options: ClassVar[tuple[str, ...]] = ("board",)
-    shape: ClassVar[tuple[int, int]] = (positions.SIDE, positions.SIDE)
-    n_actions: ClassVar[int] = CELLS  # the cells, row by row
-    n_values: ClassVar[int] = 3  # empty, own and other marks
-    sides: ClassVar[tuple[str, ...]] = ("X", "O")
+    name = "tic-tac-toe"
+    reset_options = ("board",)
+    shape = positions.SIDE, positions.SIDE
+    n_actions = CELLS  # the cells, row by row
+    n_values = 3  # empty, own and other marks
+    sides = "X", "O"
 
     def __post_init__(self) -> None:
         if isinstance(self.opponent, Mapping | list | tuple):  # pairs are lists in JSON
