@@ -298,7 +298,7 @@ def test_few_games_are_not_shared_and_an_attribute_tells(threads, n, used):
 )
 def test_games_shared_by_threads_are_the_same(env_id, options, mode, monkeypatch):
     monkeypatch.setattr("tile_envs.base.vector_env.GAMES_PER_THREAD", 1)
-    monkeypatch.setattr("tile_envs.base.threads.AHEAD", 100)
+    monkeypatch.setattr("tile_envs.base.threads.CALLERS_EXTRA", 100)
     for threads in (2, 5):
         whole = {"id": env_id, "num_envs": 1300, "engine": "numba", "autoreset_mode": mode}
         ours, theirs = (gym.make_vec(**whole, threads=k, **options) for k in (threads, 1))

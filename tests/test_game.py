@@ -178,7 +178,9 @@ FOREIGN = {
     "list": lambda state: state._replace(over=state.over.tolist()),
     r"shape \(\)": lambda state: type(state)(*(array[0] for array in state)),
     r"got \(array": tuple,
-    "got State": lambda state: (TicTacToe() if len(state) > 4 else GAMES[0]).begin([1, 2, 3]),
+    "got State": lambda state: (TicTacToe() if hasattr(state, "boards") else GAMES[0]).begin(
+        [1, 2, 3]
+    ),
 }
 
 

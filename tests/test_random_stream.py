@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tile_envs import seeds
-from tile_envs.base.random_stream import Stream, ahead, choose, mix, seed_of, start, starts
+from tile_envs.base.random_stream import Stream, ahead, choose, mix, seeds_of, start, starts
 
 
 def test_words_are_those_of_splitmix64():
@@ -21,7 +21,7 @@ def test_one_by_one_and_in_bulk_the_words_agree():
     for seed in range(5):
         stream = Stream(start(seed))
         assert [stream.word() for _ in range(200)] == words[:, seed].tolist()
-        assert seed_of(start(seed)) == seed
+    assert np.array_equal(seeds_of(starts(seeds)), seeds)
 
 
 def test_a_stream_goes_on_from_its_position():

@@ -1,8 +1,4 @@
-"""Checks of what users hand in.
-
-Each returns the value in one form, or raises a `ValueError` that names the value and says what was
-expected.
-"""
+"""Checks of what users hand in: each returns the value in one form, or raises a `ValueError`."""
 
 import math
 import operator
@@ -46,7 +42,7 @@ def plain(value: Any) -> Any:
 
 
 def as_array(value: object) -> NDArray[Any]:
-    """Return `value` as an array; one of no shape, with None in it, if it is a ragged list."""
+    """Return `value` as an array; a 0-d one of None if it is ragged."""
     try:
         return np.asarray(value)
     except ValueError:
@@ -54,7 +50,7 @@ def as_array(value: object) -> NDArray[Any]:
 
 
 def checked_integer(value: object, name: str, least: float = 0, most: float = LARGEST) -> int:
-    """Return an integer from `least`, 0, 1 or none, to `most` as Python's."""
+    """Return an integer from `least`, which is 0, 1 or none, to `most`, as Python's."""
     number = as_integer(value)
     if number is None or number < least:
         kind = "an" if least < 0 else "a positive" if least else "a non-negative"
@@ -65,12 +61,10 @@ def checked_integer(value: object, name: str, least: float = 0, most: float = LA
 
 
 def checked_count(value: object, name: str) -> int:
-    """Return a positive integer of 64 bits."""
     return checked_integer(value, name, least=1)
 
 
 def checked_probability(value: object, name: str) -> float:
-    """Return a number between 0 and 1 as a float."""
     number = as_number(value)
     if number is None or not 0 <= number <= 1:
         raise UsageError(f"{name} must be a probability between 0 and 1, got {value!r}.")
@@ -78,7 +72,6 @@ def checked_probability(value: object, name: str) -> float:
 
 
 def checked_number(value: object, name: str) -> float:
-    """Return a finite number above 0 as a float."""
     number = as_number(value)
     if number is None or not 0 < number < math.inf:
         raise UsageError(f"{name} must be a positive number, got {value!r}.")
@@ -86,39 +79,31 @@ def checked_number(value: object, name: str) -> float:
 
 
 def checked_seed(seed: object) -> int:
-    """Return a non-negative integer of any size."""
     return checked_integer(seed, "seed", most=math.inf)
 
 
 def checked_action(action: object, n: int) -> int:
-    """Return an action, an integer from 0 to `n - 1`."""
     value = as_integer(action)
     if value is None or not 0 <= value < n:
-        raise UsageError(
-            f"action must be an integer from 0 to {n - 1} (the space is Discrete({n})), "
-            f"got {action!r}."
-        )
+        wanted = f"an integer from 0 to {n - 1} (the space is Discrete({n}))"
+        raise UsageError(f"action must be {wanted}, got {action!r}.")
     return value
 
 
 def checked_actions(actions: ArrayLike, num_envs: int, n: int) -> NDArray[np.int64]:
-    """Return the actions of a vector environment, `(num_envs,) int64`, each from 0 to `n - 1`."""
+    """Return actions `(num_envs,) int64`, each from 0 to `n - 1`."""
     wide = shaped_actions(actions, num_envs)
     # Seen as unsigned, a negative number is a large one.
     if num_envs and np.maximum.reduce(wide.view(np.uint64)) >= n:
         game = int(np.flatnonzero((wide < 0) | (wide >= n))[0])
-        raise UsageError(
-            f"actions must be integers from 0 to {n - 1} (the space is Discrete({n})), "
-            f"got {np.asarray(actions)[game]} for game {game}."
-        )
+        wanted = f"integers from 0 to {n - 1} (the space is Discrete({n}))"
+        found = np.asarray(actions)[game]
+        raise UsageError(f"actions must be {wanted}, got {found} for game {game}.")
     return wide
 
 
 def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
-    """Return the actions of a vector environment, `(num_envs,) int64`, in their range or not.
-
-    They lie in a row and can be written to, as numba compiles anew for arrays of another layout.
-    """
+    """Return actions `(num_envs,) int64`, in their range or not, in the layout that loops take."""
     array = as_array(actions)
     if array.shape != (num_envs,) or (array.dtype.kind not in "iu" and num_envs):
         raise UsageError(
@@ -135,14 +120,14 @@ def checked_choice(value: object, name: str, choices: Sequence[Choice]) -> Choic
 
 
 def is_text(mode: object) -> bool:
-    """Tell whether a board is drawn as text (mode `ansi`), not as a picture (`rgb_array`)."""
+    """Tell mode `ansi` from `rgb_array`."""
     return checked_choice(mode, "mode", ("ansi", "rgb_array")) == "ansi"
 
 
 def check_named(value: object, name: str, names: Iterable[str], kind: Any, wanted: str) -> None:
     """Check one of a few names, or an object of a user's that has the methods of a protocol."""
-    is_object = isinstance(value, kind) and not isinstance(value, type)
-    if value not in names if isinstance(value, str) else not is_object:
+    is_known = value in names if isinstance(value, str) else isinstance(value, kind)
+    if not is_known or isinstance(value, type):
         raise UsageError(f"{name} must be {listed(names)} or {wanted}, got {brief(value)}.")
 
 
@@ -157,15 +142,13 @@ def checked_cells(
             f"got {brief(answer)} for the boards {brief(boards.tolist())}."
         )
     inside = (cells >= 0) & (cells < empty.shape[1])
-    chosen: NDArray[np.int64] = np.where(inside, cells, 0).astype(np.int64)
-    wrong = np.flatnonzero(~inside | ~empty[np.arange(len(cells)), chosen])
-    if len(wrong):
-        at = wrong[0]
+    usable = inside & empty[np.arange(len(cells)), np.where(inside, cells, 0)]
+    for at in np.flatnonzero(~usable)[:1]:
+        free, board = np.flatnonzero(empty[at]).tolist(), boards[at].tolist()
         raise UsageError(
-            f"{who} must choose an empty cell, one of {np.flatnonzero(empty[at]).tolist()} "
-            f"on {boards[at].tolist()}, got {cells[at]}."
+            f"{who} must choose an empty cell, one of {free} on {board}, got {cells[at]}."
         )
-    return chosen
+    return cells.astype(np.int64)
 
 
 def broadcast_boards(
@@ -180,7 +163,6 @@ def broadcast_boards(
 
 
 def checked_mapping(options: object, what: str) -> dict[str, Any]:
-    """Return options as a dictionary, an empty one for None."""
     if not isinstance(options, Mapping | None):
         raise UsageError(f"{what} must be a dictionary, got {brief(options)}.")
     given: dict[str, Any] = plain(dict(options or {}))
@@ -188,7 +170,6 @@ def checked_mapping(options: object, what: str) -> dict[str, Any]:
 
 
 def checked_options(options: object, allowed: Sequence[str]) -> dict[str, Any]:
-    """Return reset options, after a check of their names."""
     given = checked_mapping(options, "reset options")
     for name in given:
         if name not in allowed:
@@ -208,14 +189,11 @@ def check_state(
     of = state.get("game") if isinstance(state, Mapping) else None
     if not isinstance(state, Mapping) or str(of) != like["game"]:
         found = brief(state) if of is None else f"one of {of}"
-        raise UsageError(
-            f"expected a state of {like['game']}, as get_state() returns it, got {found}."
-        )
-    if state.keys() != {*like, *own}:
-        raise UsageError(
-            f"a state of {like['game']} has the entries {listed(sorted({*like, *own}))}, "
-            f"got {listed(map(str, state))}."
-        )
+        wanted = f"expected a state of {like['game']}, as get_state() returns it"
+        raise UsageError(f"{wanted}, got {found}.")
+    if state.keys() != (entries := {*like, *own}):
+        wanted = f"a state of {like['game']} has the entries {listed(sorted(entries))}"
+        raise UsageError(f"{wanted}, got {listed(map(str, state))}.")
     for name, value in like.items():
         given, called = state[name], f"state[{name!r}]"
         counts: tuple[Any, ...] = (given,)
@@ -230,7 +208,6 @@ def check_state(
 
 
 def check_like(value: object, array: NDArray[Any], name: str) -> None:
-    """Check that a value is an array of the shape and dtype of another."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", type(value).__name__)
     if shape != array.shape or dtype != array.dtype:
         raise UsageError(
@@ -245,5 +222,4 @@ def brief(value: object) -> str:
 
 
 def listed(words: Iterable[object]) -> str:
-    """Return the words that an error message offers."""
     return ", ".join(map(repr, words))

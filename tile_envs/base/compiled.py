@@ -1,4 +1,4 @@
-"""Machine code by numba: steps that loops are made of, loops that Python calls, and their cache.
+"""Numba: kernels, inlined into loops; loops, which Python calls; their cache on disk.
 
 Importing this module imports numba, which takes a second; nothing else in the package imports it.
 A loop is compiled on its first call, and kept on disk where a file can be written.
@@ -34,15 +34,13 @@ MIX_SHIFTS = tuple(map(Word, random_stream.MIX_SHIFTS))
 
 
 def compiled(function: Function) -> Function:
-    """Compile a step of a loop: it is inlined, and makes no arrays.
+    """Compile a kernel: it is inlined, as a call would copy the descriptions of all tables.
 
-    Without inlining, a call copies the tables' descriptions, which takes longer than most steps.
+    It counts no references to arrays (`_nrt`), which its caller holds: counting is atomic, which
+    made a move of an n-tuple network take a third longer.
     """
-    # A step counts no references to arrays (`_nrt`): its caller holds them, and counting is atomic,
-    # which made a move of an n-tuple network take a third longer.
     options: Any = {"forceinline": True, "_nrt": False}
-    step: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    return cast(Function, step)
+    return cast(Function, numba.njit(nogil=True, error_model="numpy", **options)(function))
 
 
 def compiled_loop(function: Function, module: str = "") -> Function:
@@ -66,18 +64,18 @@ class _Kept(FunctionCache):
     """
 
     def __init__(self, function: Any, module: str) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]
+        super().__init__(function)
         source = sys.modules[module or function.__module__].__file__
         stamp = digest(package_of(Path(cast(str, source)).absolute()))
         name = f"{module}{'.' if module else ''}{self._impl.filename_base}"
-        self._cache_file = IndexDataCacheFile(self._cache_path, name, stamp)  # type: ignore[no-untyped-call]
+        self._cache_file = IndexDataCacheFile(self._cache_path, name, stamp)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         return sig, codegen.magic_tuple()  # what is in a closure is part of the stamp
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            return super().load_overload(sig, target_context)
         except Exception:  # pickle raises a dozen kinds
             with suppress(OSError):
                 self.flush()  # type: ignore[no-untyped-call]
@@ -98,8 +96,8 @@ def mixed(position: Word) -> Word:
     return word ^ word >> MIX_SHIFTS[2]
 
 
-_compilations: Any = TimingListener()  # type: ignore[no-untyped-call]
-register("numba:compile", _compilations)  # type: ignore[no-untyped-call]
+_compilations: Any = TimingListener()
+register("numba:compile", _compilations)
 
 
 def seconds_compiled() -> float:
@@ -113,14 +111,14 @@ def announced(what: str) -> Iterator[None]:
     message = f"tile_envs: compiling {what}, which takes some seconds"
     timer = Timer(1.0, print, [message], {"file": sys.stderr})
     timer.daemon = True
-    with install_listener("numba:compile", _Compiling(timer)):
-        try:
+    try:
+        with install_listener("numba:compile", _Starter(timer)):
             yield
-        finally:
-            timer.cancel()
+    finally:
+        timer.cancel()
 
 
-class _Compiling(Listener):
+class _Starter(Listener):
     """Starts a timer with the first loop that is compiled, not found on disk."""
 
     def __init__(self, timer: Timer) -> None:
@@ -130,8 +128,7 @@ class _Compiling(Listener):
         if self._timer.ident is None:  # not started yet
             self._timer.start()
 
-    def on_end(self, event: Any) -> None:
-        pass
+    def on_end(self, event: Any) -> None: ...
 
 
 @cache  # once

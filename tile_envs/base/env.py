@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import fields
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from tile_envs.base import checks, sets
 from tile_envs.base.random_stream import Stream, start
-from tile_envs.game import Game, Positions, describe
+from tile_envs.game import Game, describe
 
 Observation = NDArray[Any]
 Info = dict[str, Any]
@@ -26,52 +25,31 @@ OF_MANY = ["max_episode_steps", "engine", "threads"]
 """Options that environments of many games take besides those of one."""
 
 
-class Board(ABC):
+class Board:
     """One game in plain Python integers: a batch of one would spend its time on calling numpy.
 
-    It looks its game up in memoryviews, which give single numbers faster than arrays do, and as
-    Python's integers.  Its *position* is a board and what belongs to it.
-
-    Attributes:
-        legal: The legal actions, as bits; 0 once the game is over.
+    It looks its game up in memoryviews, which give single numbers faster than arrays do.  To this a
+    game adds `begin(stream, position)`, which goes to a given position or, without one, draws it;
+    `play(action, stream)`, which plays a legal action, lets the reply follow and returns the reward
+    (if a user's placer or opponent fails, nothing has changed); and what is fresh each time:
+    `observation()`, `info()`, without `illegal`, and `position()`, for `Game.checked_positions`.
     """
 
-    legal: int
-    changing: ClassVar[tuple[str, ...]]
-    """The names of the attributes that play changes."""
+    legal: int  # the legal actions, as bits; 0 once the game is over
+    changing: ClassVar[tuple[str, ...]]  # the names of the attributes that play changes
 
     def __init__(self, game: Any) -> None:
         self.game = game
+
+    def observation(self) -> Observation:
+        raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Memoryviews are not pickled.
         return type(self), (self.game,), {name: getattr(self, name) for name in self.changing}
 
-    @abstractmethod
-    def begin(self, stream: Stream, position: Positions | None) -> None:
-        """Go to a given position, or to one drawn from the stream."""
 
-    @abstractmethod
-    def play(self, action: int, stream: Stream) -> int:
-        """Play a legal action, and let the reply follow; return the reward.
-
-        If a user's placer or opponent fails, nothing has changed.
-        """
-
-    @abstractmethod
-    def observation(self) -> Observation:
-        """Return a fresh observation."""
-
-    @abstractmethod
-    def info(self) -> Info:
-        """Return a fresh info, without `illegal`."""
-
-    @abstractmethod
-    def position(self) -> Info:
-        """Return the position as `Game.checked_positions` reads it."""
-
-
-class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
+class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
     """The base of the single environments.
 
     Before the first `reset`, other methods raise `ResetNeeded`.  The game draws from a stream of
@@ -87,8 +65,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
 
     metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 8}
     game_type: ClassVar[type[Game]]
-    board_of: ClassVar[Any]
-    """Makes a `Board` of a game."""
+    board_of: ClassVar[Any]  # makes a `Board` of a game
     max_episode_steps: int | None = None
 
     def __init__(
@@ -99,16 +76,13 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         self.observation_space = game.observation_space
         self.action_space = gym.spaces.Discrete(game.n_actions)
         self.max_illegal = checks.checked_count(max_illegal, "max_illegal")
-        self.render_mode = checks.checked_choice(
-            render_mode, "render_mode", (None, *self.metadata["render_modes"])
-        )
+        modes = None, *self.metadata["render_modes"]
+        self.render_mode = checks.checked_choice(render_mode, "render_mode", modes)
         self._window: Any = None
         self._ended: bool | None = None  # None before the first reset
-        self._stream = Stream(0)
-        self._illegal_run = 0
-        self._illegal = False
+        self._stream, self._illegal_run, self._illegal = Stream(0), 0, False
         self._n_actions = game.n_actions
-        self._board: Board = self.board_of(game)
+        self._board: Any = self.board_of(game)
 
     @classmethod
     def game_of(cls, **options: Any) -> Any:
@@ -116,7 +90,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         kind: Any = cls.game_type
         own = [*(field.name for field in fields(kind)), "max_illegal", "render_mode"]
         many = [*OF_MANY, "autoreset_mode"]
-        for name in (name for name in options if name not in own):
+        for name in options.keys() - own:
             meant = "".join(f", perhaps {n!r}" for n in get_close_matches(name, own + many, 1))
             wanted = f"{checks.listed(own)}, or for many games {checks.listed(many)}"
             raise TypeError(f"{cls.__name__} has no option {name!r}{meant}: expected {wanted}.")
@@ -189,7 +163,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         if self._ended is None:
             self._refuse()
         counted = self._stream.position, self._illegal_run, self._illegal, self._ended
-        return single_state(self._described, *counted) | self._board.position()
+        return {**single_state(self._described, *counted), **self._board.position()}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, here or in an environment of an equal game.
@@ -265,14 +239,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         )
 
 
-def single_state(
-    game: str, stream: int = 0, illegal_run: int = 0, illegal: bool = False, ended: bool = False
-) -> dict[str, Any]:
+def single_state(game: str, *counted: Any) -> dict[str, Any]:
     """Return what is in the state of one game besides its position."""
-    return {
-        "game": game,
-        "stream": stream,
-        "illegal_run": illegal_run,
-        "illegal": illegal,
-        "ended": ended,
-    }
+    names = "game", "stream", "illegal_run", "illegal", "ended"
+    return dict(zip(names, (game, *(counted or (0, 0, False, False))), strict=True))

@@ -1,8 +1,8 @@
 """Counter-based random numbers: one SplitMix64 stream per game.
 
 A game's k-th random word is a fixed mix of the game's key and k, so a game is reproduced by its
-seed and its actions alone, whether it is played by itself or among thousands.  All that has to be
-kept is the stream's *position*, `key + k * STRIDE` modulo 2**64.
+seed and its actions alone, by itself or among thousands.  What is kept is the stream's *position*,
+`key + k * STRIDE` modulo 2**64.
 
 Reference: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 """
@@ -45,9 +45,8 @@ def mix(positions: Words) -> Words:
     return words
 
 
-def starts(seeds: Words) -> Words:
-    """Return the first stream positions of the games with these seeds, `(...) uint64`."""
-    return mix(seeds)
+starts = mix
+"""Returns the first stream positions of the games with these seeds, `(...) uint64`."""
 
 
 def start(seed: int) -> int:
@@ -77,7 +76,6 @@ def seeds_of(positions: Words) -> Words:
 
 
 def consecutive(seed: int, n: int) -> Words:
-    """Return the seeds `seed`, `seed + 1`, … of n games."""
     return np.arange(n, dtype=np.uint64) + np.uint64(seed & WORD_MASK)
 
 
@@ -129,7 +127,7 @@ def pick(words: Words, thresholds: Sequence[Words]) -> NDArray[np.int8]:
 class Stream:
     """The stream of one game, word by word, from a position on."""
 
-    _AHEAD = 64  # numpy mixes 64 words in the time that Python's integers take for twenty
+    _BLOCK = 64  # numpy mixes 64 words in the time that Python's integers take for twenty
 
     def __init__(self, position: int) -> None:
         self._end = position  # the position after the words that are mixed already
@@ -140,17 +138,14 @@ class Stream:
         return self._end - len(self._words) * STRIDE & WORD_MASK
 
     def word(self) -> int:
-        if not self._words:
-            self._mix()
-        return self._words.pop()
+        return self._words.pop() if self._words else self._mixed().pop()
 
     def peek(self) -> int:
         """Return the next random word without drawing it."""
-        if not self._words:
-            self._mix()
-        return self._words[-1]
+        return (self._words or self._mixed())[-1]
 
-    def _mix(self) -> None:
-        positions = ahead(np.array(self._end, np.uint64), self._AHEAD)
+    def _mixed(self) -> list[int]:
+        positions = ahead(np.array(self._end, np.uint64), self._BLOCK)
         self._end = int(positions[-1])
         self._words = mix(positions)[::-1].tolist()
+        return self._words

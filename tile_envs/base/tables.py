@@ -1,4 +1,4 @@
-"""Lookup tables that every environment of a process shares, and nobody may change."""
+"""Lookup tables that all environments of a process share, and nobody may change."""
 
 from typing import Any, TypeVar
 
@@ -24,10 +24,7 @@ def shared(tables: Holder) -> Holder:
 
 
 def for_loops(table: Any) -> Any:
-    """Return the array that a `read_only` one shows; what else there is stays as it is.
-
-    Numba takes some tenths of a microsecond less to hand it to a compiled loop, which only reads.
-    """
+    """Undo `read_only` for numba, which unboxes writeable arrays faster; other values stay."""
     if not isinstance(table, np.ndarray) or table.flags.writeable:
         return table
     owner: Any = table.base

@@ -11,8 +11,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-AHEAD = 1024
-"""How many games are played while a thread wakes up: so many more are left to the caller."""
+CALLERS_EXTRA = 1024
+"""The caller plays this many more games, about what waking a thread costs."""
 
 
 def play_shared(play: Callable[..., Any], n: int, threads: int, arguments: tuple[Any, ...]) -> None:
@@ -21,7 +21,7 @@ def play_shared(play: Callable[..., Any], n: int, threads: int, arguments: tuple
     The thread that calls is one of them, and takes the shares that others have not begun when it is
     done.  None plays any more when this returns, or raises what one of the calls has raised.
     """
-    size = max(1, (n - AHEAD) // threads)
+    size = max(1, (n - CALLERS_EXTRA) // threads)
     first = n - size * (threads - 1)
     calls = [partial(play, i, i + size, *arguments) for i in range(first, n, size)]
     queues, answers = [_queue(i) for i in range(len(calls))], SimpleQueue[Any]()
@@ -42,7 +42,7 @@ def play_shared(play: Callable[..., Any], n: int, threads: int, arguments: tuple
 
 
 def _join(queues: list[SimpleQueue[Any]]) -> None:
-    """Wait until threads have done all that was put in their queues."""
+    """Wait until the threads have done all that is in their queues."""
     answers = SimpleQueue[Any]()
     try:
         for queue in queues:

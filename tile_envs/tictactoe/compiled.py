@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from tile_envs.base.compiled import NEXT, Word, compiled, mixed
 from tile_envs.base.engine import Transition
 from tile_envs.base.loops import Loops, loops, member, world_of
@@ -30,7 +28,7 @@ opponent; and the side that the agent plays, an index of `PLAYED`."""
 def play(world: World, i: int, action: Word) -> float:
     """Play a legal action in one game, and let the opponent answer; return the reward."""
     mark = world.marks[i]
-    code = with_mark(world.codes[i], mark, np.int64(action))
+    code = with_mark(world.codes[i], mark, action)
     reply(world, i, code, -mark, (world.side != SIDE_BOTH) & (world.legal_in[code] != 0))
     world.marks[i] = -mark if world.side == SIDE_BOTH else mark
     return float(world.winner[world.codes[i]] * mark)
@@ -62,7 +60,7 @@ def reply(world: World, i: int, code: int, mark: int, asked: bool) -> None:
 
 
 @compiled
-def with_mark(code: int, mark: int, cell: int) -> int:
+def with_mark(code: int, mark: int, cell: Any) -> int:
     """Return the code of a position after a mark on a free cell."""
     # Faster than `Positions.children`, a table of 1.4 MB.
     marked: int = code + POWERS[cell] * (X_DIGIT if mark == X else O_DIGIT)
