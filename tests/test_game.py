@@ -218,7 +218,7 @@ def test_games_begin_from_boards_as_those_of_environments_do(game):
         for score in scored[: 1 if isinstance(game, TicTacToe) else 3]:
             envs.reset(seed=seeds, options={"board": board} | score)
             state = game.begin(seeds, board, *score.values())
-            assert all(map(np.array_equal, state, envs._games.state))
+            assert all(map(np.array_equal, state, envs._engine.games.state))
     for given in ([boards[:2]], [np.full(game.shape, 99)], [boards, -1], [boards, [1]], [None, 5]):
         with pytest.raises(UsageError, match=r"board|score"):
             game.begin(seeds, *given)

@@ -64,7 +64,7 @@ class _Kept(FunctionCache):
     """
 
     def __init__(self, function: Any, module: str) -> None:
-        super().__init__(function)
+        super().__init__(function)  # type: ignore[no-untyped-call]
         source = sys.modules[module or function.__module__].__file__
         stamp = digest(package_of(Path(cast(str, source)).absolute()))
         name = f"{module}{'.' if module else ''}{self._impl.filename_base}"
@@ -75,7 +75,7 @@ class _Kept(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception:  # pickle raises a dozen kinds
             with suppress(OSError):
                 self.flush()  # type: ignore[no-untyped-call]
