@@ -41,30 +41,27 @@ State = TypeVar("State", bound=tuple[Any, ...])
 
 
 class Replies(NamedTuple):
-    """The states that may follow afterstates, all in one list.
+    """The m states that may follow afterstates, all in one list.
 
-    Attributes:
-        parents: `(m,) int64`, the index of the afterstate that each state follows.
-        boards: `(m, R, C)`, the states, as the player to move observes them.
-        probabilities: `(m,) float64`.  They sum to 1 over the states of each afterstate; an
-            afterstate that ends the game has no reply.
+    `boards` `(m, R, C)` are as the player to move observes them, `parents` `(m,)` the index of the
+    afterstate that each follows.  `probabilities` `(m,)` sum to 1 over the states of each
+    afterstate; one that ends the game has no reply.
     """
 
-    parents: NDArray[np.int64]
+    parents: Ints
     boards: Boards
-    probabilities: NDArray[np.float64]
+    probabilities: Floats
 
 
 class Symmetries(NamedTuple):
-    """The symmetries of a board; the first is the identity.
+    """The S symmetries of a board; the first is the identity.
 
-    Attributes:
-        cells: `(S, R * C) int64`, the cell of the board that each cell of the image shows.
-        actions: `(S, n_actions) int64`, what each action is called on the image.
+    `cells` `(S, R * C)` are the cells of the board that each cell of the image shows, `actions`
+    `(S, n_actions)` what each action is called on the image.
     """
 
-    cells: NDArray[np.int64]
-    actions: NDArray[np.int64]
+    cells: Ints
+    actions: Ints
 
     @classmethod
     def of_board(cls, shape: tuple[int, int]) -> Symmetries:
@@ -82,19 +79,12 @@ class Symmetries(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a step of many games brings, in fresh arrays.
+    """What a step of n games brings, in fresh arrays; infos have the names of the environment's."""
 
-    Attributes:
-        observations: `(n, R, C)`.
-        rewards: `(n,) float64`.
-        terminations: `(n,) bool`, the games that have ended.
-        infos: By the names in the manual of the environment, `(n, ...)` each.
-    """
-
-    observations: Observations
-    rewards: Floats
-    terminations: Bools
-    infos: Info
+    observations: Observations  # `(n, R, C)`
+    rewards: Floats  # `(n,)`
+    terminations: Bools  # `(n,)`
+    infos: Info  # `(n, ...)` each
 
 
 class Game(ABC):
@@ -103,7 +93,7 @@ class Game(ABC):
     The state of many games is a named tuple of arrays with the games on their first axis, which
     begins with `streams`, `over` and `legal`: the random streams, the games that have ended and the
     legal actions, as bits.  It is saved, stacked and indexed array by array.  A `ValueError`
-    refuses one of another form; values are not checked.
+    refuses one of another form, whose values are not checked, and boards that are not of the game.
 
     Examples:
         >>> import gymnasium as gym, numpy as np, tile_envs
@@ -223,7 +213,7 @@ class Game(ABC):
         return self._observe(self._checked(state))
 
     def choose(self, state: Any, words: Words) -> Ints:
-        """Turn a random word for each game, `uint64`, into a legal action, or 0 if it has none."""
+        """Turn a random word `uint64` for each game into a legal action, or 0 if it has none."""
         checks.check_like(words, self._checked(state).streams, "words")
         return self._choose(state, words)
 
@@ -233,7 +223,7 @@ class Game(ABC):
 
     @cached_property
     def _forms(self) -> tuple[Any, list[tuple[Any, tuple[int, ...]]]]:
-        """The type of a state; by array, its dtype and the shape that it has for one game."""
+        """The type of a state; the dtype of each array, and its shape for one game."""
         none = self._begin_from(np.zeros(0, np.uint64))
         return type(none), [(array.dtype, array.shape[1:]) for array in none]
 
@@ -280,11 +270,7 @@ class Game(ABC):
 
     @abstractmethod
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
-        """Return the action masks `(n, n_actions)` of states `(n, R, C)`.
-
-        Raises:
-            ValueError: If these are not boards of the game.
-        """
+        """Return the action masks `(n, n_actions)` of states `(n, R, C)`."""
 
     @abstractmethod
     def afterstates(self, boards: ArrayLike) -> tuple[Boards, NDArray[np.int64], NDArray[np.int8]]:
@@ -293,9 +279,6 @@ class Game(ABC):
         Returns:
             The afterstates `(n, n_actions, R, C)`, as the player who acts sees them (an illegal
             action leaves the board as it is), the rewards `(n, n_actions)` and the action masks.
-
-        Raises:
-            ValueError: If these are not boards of the game.
         """
 
     @abstractmethod
@@ -303,18 +286,14 @@ class Game(ABC):
         """Return the states that may follow afterstates `(n, R, C)`, with their probabilities.
 
         Raises:
-            ValueError: If these are not boards of the game, or the reply is not known to it.
+            ValueError: If the reply is not known, as an object that the user brought decides it.
         """
 
     @abstractmethod
     def checked_positions(
         self, values: Mapping[str, Any], num_envs: int | None = None
     ) -> Positions:
-        """Return the positions that reset options or a state give, of one environment or of many.
-
-        Raises:
-            ValueError: If a value is not as described for the environment.
-        """
+        """Return the positions that reset options or a state give, of one environment or many."""
 
     @abstractmethod
     def is_success(self, infos: Info) -> Bools:
@@ -322,11 +301,7 @@ class Game(ABC):
 
     @abstractmethod
     def draw(self, board: NDArray[Any], mode: str, score: int = 0) -> Any:
-        """Return a board `(R, C)` as text (mode `ansi`) or a picture `(H, W, 3) uint8`.
-
-        Raises:
-            ValueError: If it is no board of the game, or there is no such mode.
-        """
+        """Return a board `(R, C)` as text (mode `ansi`) or a picture `(H, W, 3) uint8`."""
 
     @abstractmethod
     def to_json(self) -> str:
@@ -348,10 +323,8 @@ def describe(game: Game) -> str:
     A placer or an opponent that is an object is named by its class: two objects of one class count
     as equal, unless it is a frozen dataclass.
     """
-    assert is_dataclass(game)
-    compared = [field.name for field in fields(game) if field.compare]
-    settings = [f"{name}={_describe(getattr(game, name))}" for name in compared]
-    return f"{game} ({', '.join(settings)})"
+    compared = [field.name for field in fields(game) if field.compare]  # type: ignore[arg-type]
+    return f"{game} ({', '.join(f'{name}={_describe(getattr(game, name))}' for name in compared)})"
 
 
 def _describe(value: object) -> str:

@@ -32,7 +32,7 @@ from tile_envs.base.engine import (
 from tile_envs.base.env import AGame, GameEnv, single_state
 from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seeds_of, starts
 from tile_envs.errors import UsageError
-from tile_envs.game import Bools, Floats, Info, Observations, describe
+from tile_envs.game import Bools, Floats, Observations, describe
 
 METHODS = "action_masks", "render"
 """The methods whose answers hold one for each game."""
@@ -155,9 +155,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """Start new games.
 
         Args:
-            seed: One integer, with which game i is seeded by `seed + i`, so that the games of seeds
-                0 and 1 are the same but for one (see `tile_envs.seeds`); or one for each game, in
-                an array or a list, with None to continue the game's random stream.
+            seed: One integer, with which game i is seeded by `seed + i` (see `tile_envs.seeds`); or
+                one for each game, with None to continue the game's random stream.
             options: What the single environment's `reset` takes, for all games or with a leading
                 axis of `num_envs`; and `reset_mask`, `(num_envs,) bool`, the games to reset.
 
@@ -187,8 +186,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             actions: `(num_envs,)` integers.  Those of games that this step resets are ignored.
 
         Returns:
-            Observations, rewards `float64`, terminations and truncations `bool`, and the infos,
-            each with its `_key`.  All arrays are fresh.
+            Fresh arrays: observations, rewards `float64`, terminations and truncations `bool`, and
+            the infos, each with its `_key`.
 
         Raises:
             ValueError: If the actions are not `num_envs` integers inside the action space, or a
@@ -207,10 +206,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         games, mode = self._started_games(), self.autoreset_mode
         if mode is AutoresetMode.DISABLED and np.count_nonzero(games.state.over):
             over = checks.brief(np.flatnonzero(games.state.over).tolist())
-            raise ResetNeeded(
-                f"games {over} are over and autoreset is "
-                "disabled: call reset(options={'reset_mask': …}) before the next step()."
-            )
+            remedy = "call reset(options={'reset_mask': …}) before the next step()"
+            raise ResetNeeded(f"games {over} are over and autoreset is disabled: {remedy}.")
         return self._engine.advance(actions, mode is AutoresetMode.SAME_STEP)
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
@@ -254,10 +251,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         if name in METHODS:
             value = value(*args, **kwargs)
         elif callable(value):
-            raise AttributeError(
-                f"the methods of each game are {' and '.join(METHODS)}, got {name!r}: "
-                "call it on the vector environment."
-            )
+            known = f"the methods of each game are {' and '.join(METHODS)}"
+            raise AttributeError(f"{known}, got {name!r}: call it on the vector environment.")
         own = name in PER_GAME and value is not None
         return tuple(value) if own else (value,) * self.num_envs
 
@@ -287,10 +282,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         checks.check_state(state, {"game": self._described, **shared}, self._own_entries(), most)
         if self.autoreset_mode is AutoresetMode.SAME_STEP and state["ended"].any():
             over = checks.brief(np.flatnonzero(state["ended"]).tolist())
-            raise UsageError(
-                'with autoreset_mode="SameStep", a state must hold games that go on, but games '
-                f'{over} are over: set it with "NextStep" or "Disabled".'
-            )
+            wanted = 'with autoreset_mode="SameStep", a state must hold games that go on'
+            remedy = 'set it with "NextStep" or "Disabled"'
+            raise UsageError(f"{wanted}, but games {over} are over: {remedy}.")
         self._engine.begin(slice(None), streams, self.game.checked_positions(state, self.num_envs))
         self._started = True
         for name, array in shared.items():
@@ -318,14 +312,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         for state in states:
             checks.check_state(state, like, own, {"illegal_run": self.max_illegal})
             self.game.checked_positions(state)
-        now = self._shared_state() | own
-        given = {
-            name: np.array([state[name] for state in states], now[name].dtype)
-            for name in (*like, *own)
-            if name != "game"
-        }
-        many = {"steps": np.zeros_like(now["steps"]), "begun": given["stream"]}
-        self.set_state({"game": self._described, **given, **many})
+        given: dict[str, Any] = {"game": self._described}
+        for name, array in (self._shared_state() | own).items():
+            if name not in VECTOR_ONLY:
+                given[name] = np.array([state[name] for state in states], array.dtype)
+        counted = {"steps": np.zeros(self.num_envs, np.int64), "begun": given["stream"]}
+        self.set_state(given | counted)
 
     def render(self) -> tuple[Any, ...] | None:
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
@@ -354,21 +346,16 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
     def _final_infos(self, final: Final) -> dict[str, Any]:
         """Return how games ended that were reset in the same step, as Gymnasium has it."""
-        ended = np.zeros(self.num_envs, np.bool_)
+        n, ended = self.num_envs, np.zeros(self.num_envs, np.bool_)
         ended[final.games] = True
-        final_obs = np.full(self.num_envs, None, dtype=object)
+        observations = np.full(n, None, dtype=object)
         for game, observation in zip(final.games, final.observations, strict=True):
-            final_obs[game] = observation
+            observations[game] = observation
         infos = {}
         for name, values in final.infos.items():
-            infos[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
+            infos[name] = np.zeros((n, *values.shape[1:]), values.dtype)
             infos[name][final.games] = values
-        return {
-            "final_obs": final_obs,
-            "_final_obs": ended.copy(),
-            "final_info": _keyed(infos, ended),
-            "_final_info": ended,
-        }
+        return _keyed({"final_obs": observations, "final_info": _keyed(infos, ended)}, ended)
 
     def _seeded_streams(self, seed: Any) -> Words:
         """Return where the streams of games that begin are: seeded, as they were, or drawn."""
@@ -382,10 +369,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             super().reset(seed=seed)
             return starts(consecutive(seed, self.num_envs))
         if len(seed) != self.num_envs:
-            raise UsageError(
-                f"seed must be one integer, or one for each of {self.num_envs} games, "
-                f"got {checks.brief(seed)}."
-            )
+            wanted = f"one integer, or one for each of {self.num_envs} games"
+            raise UsageError(f"seed must be {wanted}, got {checks.brief(seed)}.")
         numbers = isinstance(seed, np.ndarray) and seed.dtype.kind != "O"
         going_on = [] if numbers else [i for i, each in enumerate(seed) if each is None]
         given = [0 if each is None else each for each in seed] if going_on else seed
@@ -399,16 +384,14 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             return self._every
         is_array = isinstance(mask, np.ndarray) and mask.shape == (self.num_envs,)
         if not is_array or mask.dtype != np.bool_ or not mask.any():
-            raise UsageError(
-                f"reset_mask must be a bool array of shape ({self.num_envs},) that names a game to "
-                f"reset, got {checks.brief(mask)}."
-            )
+            wanted = f"a bool array of shape ({self.num_envs},) that names a game to reset"
+            raise UsageError(f"reset_mask must be {wanted}, got {checks.brief(mask)}.")
         if not mask.all():
             self._started_games()
         return mask
 
 
-def _keyed(infos: Info, keyed: Bools) -> dict[str, Any]:
+def _keyed(infos: Mapping[str, Any], keyed: Bools) -> dict[str, Any]:
     """Return infos, each with a `_key` that says whose were asked for."""
     with_keys = {**infos}
     for name in infos:
