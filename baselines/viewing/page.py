@@ -34,7 +34,7 @@ from tile_envs.base.checks import brief, checked_integer, checked_seed
 from tile_envs.errors import UsageError, is_mistake, message_of
 from tile_envs.files import write_file
 from tile_envs.game import Boards, Game, describe
-from tile_envs.play.controls import controls_of
+from tile_envs.play.controls import Controls
 from tile_envs.play.player import leaving_by_ctrl_c
 from tile_envs.replay import Playthrough, Position
 from tile_envs.sliding import render as sliding
@@ -92,7 +92,7 @@ def positions_of(played: Playthrough, first: int, last: int) -> dict[str, Any]:
     shown = positions[first - before :]
     boards = np.array([position.state["board"] for position in positions])
     cells = np.where(boards < 0, 2, boards)[first - before :].ravel().tolist()
-    is_sliding, controls = isinstance(game, SlidingGame), controls_of(game, person=False)
+    is_sliding, controls = isinstance(game, SlidingGame), Controls(game, person=False)
     scores = [position.info["score"] if is_sliding else 0 for position in positions]
     masks = [0 if position.over else position.info["action_mask"] for position in shown]
     return {
