@@ -33,7 +33,6 @@ Observations = NDArray[Any]
 Actions = NDArray[np.int64]
 Values = Callable[[Any, Observations], NDArray[np.float64]]
 """A method that gives action values."""
-
 BOTH = "both"
 BOARD_AXES = 2
 """Rows and columns: one board, not a batch."""
@@ -179,10 +178,8 @@ def check_takes(kind: type[Any], names: Collection[str], options: Mapping[str, A
 
 
 def distinct(boards: Observations) -> tuple[Observations, NDArray[np.int64]]:
-    """Return the different boards `(m, ...)` among boards `(n, ...)`, and which `(n,)` each is.
-
-    They are told apart by words of 64 bits, which hardly two of 2^32 boards share.
-    """
+    """Return the different boards `(m, ...)` among boards `(n, ...)`, and which `(n,)` each is."""
+    # They are told apart by words of 64 bits, which hardly two of 2^32 boards share.
     cells = boards.reshape(len(boards), math.prod(boards.shape[1:]))
     factors = mix(consecutive(1, cells.shape[1]))
     _, firsts, which = np.unique(

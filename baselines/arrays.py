@@ -25,7 +25,6 @@ from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 
 Arrays = dict[str, NDArray[Any]]
-
 LARGE, BLOCK, MASK = 1 << 20, 1 << 16, "mask"
 HEADER = 1 << 10
 """Bytes of an entry besides those of its array, at most."""

@@ -9,30 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from baselines.agents import (
-    AGENTS,
-    BOTH,
-    NAMES,
-    STRONG,
-    STRONG_FOLDER,
-    Task,
-    agent_class,
-    instance,
-    usual_env,
-)
+from baselines import agents
+from baselines.agents import STRONG_FOLDER, Task, instance
 from baselines.evaluation.rows import NO_GAMES, Result
 from baselines.evaluation.sampled import evaluated
 from baselines.search.options import DEEPEST, SearchOptions
+from baselines.training import run_folder as runs
 from baselines.training.learner import Learner, learner_class
-from baselines.training.run_folder import (
-    BEST,
-    CHECKPOINT,
-    CONFIG,
-    LAST,
-    MODEL_SUFFIX,
-    PROGRESS,
-    Run,
-)
+from baselines.training.run_folder import Run
 from tile_envs.agents import Agent
 from tile_envs.base.checks import brief, checked_integer, checked_mapping
 from tile_envs.errors import UsageError
@@ -63,10 +47,7 @@ class Player(NamedTuple):
         return f"{replace(self.run.config, seed=0).key} {self.how}" if self.run else ""
 
     def sides_to_evaluate(self, side: str | None, exact: bool) -> tuple[str | None, ...]:
-        """Return the sides that rows are made for: all, or the one asked for.
-
-        Sampled, that may be "random" or "both" as well.
-        """
+        """Return the sides of rows: all, or the one asked for (sampled, also "random", "both")."""
         sides, asked = self.task.game.sides, self.task.env_kwargs.get("side")
         if None not in (side, asked) and side != asked:
             raise UsageError(f"the side is {side!r}, and in env_kwargs {asked!r}: give it once.")
@@ -81,19 +62,19 @@ class Player(NamedTuple):
         if missing := [s for s in needed if s not in learned]:
             only = ", ".join(learned)
             raise UsageError(f"{self.name} was not trained to play {missing[0]}, only {only}.")
-        return sides if exact and side == BOTH else (side,)
+        return sides if exact and side == agents.BOTH else (side,)
 
 
 def names_run(name: str) -> bool:
     """Tell whether an agent is named by the folder of its run, or a model in that."""
     path = Path(name)
-    is_model = path.suffix == MODEL_SUFFIX and (path.parent / CONFIG).exists()
-    return name not in NAMES and (path.is_dir() or is_model)
+    is_model = path.suffix == runs.MODEL_SUFFIX and (path.parent / runs.CONFIG).exists()
+    return name not in agents.NAMES and (path.is_dir() or is_model)
 
 
 def names_file(name: str) -> bool:
     """Tell whether an agent is named by the file of another model of Stable-Baselines3."""
-    return Path(name).suffix == MODEL_SUFFIX and not names_run(name)
+    return Path(name).suffix == runs.MODEL_SUFFIX and not names_run(name)
 
 
 def open_player(
@@ -130,12 +111,12 @@ def open_player(
     env_id, asked = named(env, env_kwargs)
     if not isinstance(agent, str | Path):
         player = _of_object(agent, env_id, asked, seed, options)
-    elif names_run(name := str(agent)) or name == STRONG:
+    elif names_run(name := str(agent)) or name == agents.STRONG:
         if options:
             raise UsageError(f"{name} is a trained agent and takes no options, got {options!r}.")
-        player = (_strong if name == STRONG else _of_run)(name, env_id, asked)
+        player = (_strong if name == agents.STRONG else _of_run)(name, env_id, asked)
     else:
-        task = Task.of(usual_env(name) if env_id is None else env_id, asked)
+        task = Task.of(agents.usual_env(name) if env_id is None else env_id, asked)
         if names_file(name):
             player = _of_file(Path(name), task, options)
         else:
@@ -169,20 +150,18 @@ def _of_object(
 
 
 def _of_file(path: Path, task: Task, options: Mapping[str, Any]) -> Player:
-    """Return the player of a model that Stable-Baselines3 has saved."""
     from baselines.deep.sb3_file import SB3Model  # late: it imports torch
 
-    beside = any((path.parent / file).exists() for file in (CHECKPOINT, PROGRESS))
-    if path.exists() and (beside or path.name in (LAST, BEST)):
-        said = f"{path} has no {CONFIG} of a run beside it: loading it runs code that it holds"
+    beside = any((path.parent / file).exists() for file in (runs.CHECKPOINT, runs.PROGRESS))
+    if path.exists() and (beside or path.name in (runs.LAST, runs.BEST)):
+        said = f"{path} has no {runs.CONFIG} of a run beside it: loading it runs code that it holds"
         print(printable(said), file=sys.stderr)
     model = instance(SB3Model, {"path": path, "env": make(task.env, task.env_kwargs)}, **options)
     return Player(model, model.name, task)
 
 
 def _strong(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None) -> Player:
-    """Return the trained network of a game that comes with the package."""
-    task = Task.of(usual_env(name) if env_id is None else env_id, env_kwargs)
+    task = Task.of(agents.usual_env(name) if env_id is None else env_id, env_kwargs)
     game: Any = task.game
     folder = STRONG_FOLDER / game.name
     if getattr(game, "shape", None) != (4, 4) or not folder.exists():
@@ -190,7 +169,7 @@ def _strong(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
         other = "give a run that has learned it (of best: --agent RUN)"
         raise UsageError(f"strong plays {names} on 4×4, not {game}: {other}.")
     try:
-        return _of_run(str(folder), None, None)._replace(name=STRONG, task=task, run=None)
+        return _of_run(str(folder), None, None)._replace(name=agents.STRONG, task=task, run=None)
     except UsageError as error:
         raise UsageError(f"{folder} comes with tile-envs: {error} Install it again.") from error
 
@@ -199,11 +178,11 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
     """Return the learner of a run with what it has learned, in which more options may be given."""
     asked = None if env_id is None else resolve_id(env_id)  # imports the id's module
     path = Path(name)
-    folder = path.parent if path.suffix == MODEL_SUFFIX else path
+    folder = path.parent if path.suffix == runs.MODEL_SUFFIX else path
     run = Run.read(folder)
     config = run.config
     # A module that only a file names is never imported.
-    is_known = config.agent in AGENTS or config.agent.partition(":")[0] in sys.modules
+    is_known = config.agent in agents.AGENTS or config.agent.partition(":")[0] in sys.modules
     if not (is_known and config.env in ids()):
         missing = ", ".join(config.modules) or f"of {config.agent} and {config.env}"
         raise UsageError(f"{folder}: it needs the module {missing}: import it first, with --import")
@@ -249,7 +228,7 @@ def _searching(player: Player, depth: int | None, options: Mapping[str, Any]) ->
 
 def make_agent(name: str | type[Any], game: Game, seed: int = 0, **options: Any) -> Agent:
     """Return an agent that needs no training, for a game, with options of its own."""
-    kind = name if isinstance(name, type) else agent_class(name)
+    kind = name if isinstance(name, type) else agents.agent_class(name)
     if issubclass(kind, Learner):
         raise UsageError(f"{name} must be trained first: give the folder of a trained run.")
     agent: Agent = instance(kind, {"game": game, "seed": seed}, **options)

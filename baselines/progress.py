@@ -1,7 +1,5 @@
 """Progress on standard error: a bar in a terminal; in a file or a pipe a line now and then."""
 
-from __future__ import annotations
-
 import math
 import sys
 import time
@@ -41,7 +39,7 @@ class Progress:
         self._text = self._phase = ""
         self._bar: Any = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> "Progress":
         self._enabled_before, Progress.enabled = Progress.enabled, False
         self._began = clock()
         self._printed = self._began - LINE_SECONDS / 2
@@ -90,7 +88,6 @@ class Progress:
             print(self, file=sys.stderr, flush=True)
 
     def __str__(self) -> str:
-        """Return the line that is shown."""
         words = [self._phase, self._text]
         if self._total:
             words.insert(0, f"{min(self._done / self._total, 1):.0%}")

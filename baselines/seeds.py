@@ -21,7 +21,6 @@ import numpy as np
 from tile_envs.base.random_stream import WORD_MASK, Words, ahead, mix, start
 
 Use = Literal["evaluation", "test", "recording", "questions", "weights", "updates"]
-
 KEYS: dict[Use, int] = {
     "evaluation": 0,
     "test": 0x6A09E667F3BCC908,
@@ -60,10 +59,8 @@ def training_stream(seed: int) -> int:
 
 
 def _within(seed: int, bits: int) -> int:
-    """Return a seed of so many bits as it is, and a hash of a longer one.
-
-    To numpy, a seed of two words is a shorter one with the number of an iteration after it.
-    """
+    """Return a seed of so many bits as it is, and a hash of a longer one."""
+    # To numpy, a seed of two words is a shorter one with the number of an iteration after it.
     if seed < 1 << bits:
         return seed
     return int.from_bytes(hashlib.sha256(f"{seed:x}".encode()).digest()[:16], "big")

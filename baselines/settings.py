@@ -27,7 +27,6 @@ QUOTAS = ("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")
 """Files with its time on cores, and the period of that, of versions 2 and 1."""
 SHARE = "BASELINES_MEMORY"
 """The environment variable that limits the bytes of one of several processes."""
-
 Count = Annotated[int, Interval(ge=1, le=MOST)]
 NonNegative = Annotated[int, Interval(ge=0, le=MOST)]
 Seed = Annotated[int, Ge(0)]
@@ -41,7 +40,6 @@ Rate = Annotated[float, Interval(gt=0, le=1)]
 Weight = Annotated[Finite, Ge(0)]
 Opponent = Literal["random", "minimax", "minimax_first"]
 OpponentOrSelf = Literal[Opponent, "self"]
-
 S = TypeVar("S")
 
 

@@ -14,7 +14,6 @@ from tile_envs.games import make
 from tile_envs.play.player import play_games, watch_game
 from tile_envs.rendering.window import Click, Window
 from tile_envs.replay import Replay, begin, play_through, read
-from tile_envs.tictactoe.render import _corner
 
 termios = pytest.importorskip("termios", reason="pseudo-terminals are for POSIX systems")
 fcntl = pytest.importorskip("fcntl")
@@ -202,11 +201,10 @@ def test_a_window_takes_keys_clicks_and_being_closed():
     import pygame
 
     with Window(fps=60) as window:
-        left, top = _corner(8)
         keys = [(pygame.K_UP, ""), (pygame.K_RETURN, "\r"), (pygame.K_4, "4"), (pygame.K_x, "X")]
         for key, character in keys:
             pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=key, unicode=character))
-        click = pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=(left + 5, top + 5))
+        click = pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=(300, 300))
         pygame.event.post(click)
         pygame.event.post(pygame.event.Event(pygame.QUIT))
         game = play_games(two_players(), window, 0)

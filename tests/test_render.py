@@ -23,7 +23,7 @@ DOUBLE_WIN = np.array([[1, 1, 1], [1, -1, -1], [1, -1, -1]], np.int8)
 
 def test_text_shows_faces_in_a_frame():
     board = np.array([[0, 1], [11, 4]], np.uint8)
-    assert sliding.text(board, RULES_2048, 20240).splitlines() == [
+    assert sliding.drawing(board, RULES_2048, 20240).text().splitlines() == [
         "2048  score 20,240",
         "┌──────┬──────┐",
         "│      │    2 │",
@@ -39,7 +39,7 @@ def test_text_is_aligned_whatever_is_on_the_board(rules, shape):
     for tile in range(rules.largest + 1):
         board = np.zeros(shape, np.uint8)
         board[-1, -1] = tile
-        lines = sliding.text(board, rules, 0).splitlines()[1:]
+        lines = sliding.drawing(board, rules, 0).text().splitlines()[1:]
         assert len(lines) == 2 * shape[0] + 1
         assert len({len(line) for line in lines}) == 1
 
@@ -47,8 +47,8 @@ def test_text_is_aligned_whatever_is_on_the_board(rules, shape):
 @every_game
 @every_shape
 def test_a_shape_has_one_picture_size(rules, shape):
-    empty = sliding.picture(np.zeros(shape, np.uint8), rules, 0)
-    full = sliding.picture(np.full(shape, rules.largest, np.uint8), rules, 10**20)
+    empty = sliding.drawing(np.zeros(shape, np.uint8), rules, 0).picture()
+    full = sliding.drawing(np.full(shape, rules.largest, np.uint8), rules, 10**20).picture()
     assert empty.shape == full.shape
     assert empty.dtype == np.uint8
     assert empty.shape[0] % 2 == empty.shape[1] % 2 == 0, "video encoders want even sides"
@@ -56,15 +56,15 @@ def test_a_shape_has_one_picture_size(rules, shape):
 
 def test_a_picture_belongs_to_whoever_asked_for_it():
     board = np.zeros((3, 3), np.uint8)
-    for draw in (lambda: sliding.picture(board, RULES_2048, 0), lambda: tictactoe.picture(board)):
-        before = draw()
-        draw()[:] = 0
-        np.testing.assert_array_equal(draw(), before)
+    for drawing in (sliding.drawing(board, RULES_2048, 0), tictactoe.drawing(board)):
+        before = drawing.picture()
+        drawing.picture()[:] = 0
+        np.testing.assert_array_equal(drawing.picture(), before)
 
 
 def test_tictactoe_text_numbers_free_cells():
     marks = np.array([[1, -1, 0], [0, 1, 0], [0, 0, 0]], np.int8)
-    assert tictactoe.text(marks, cursor=3).splitlines() == [
+    assert tictactoe.drawing(marks, cursor=3).text().splitlines() == [
         "┌─────┬─────┬─────┐",
         "│  X  │  O  │  2  │",
         "├─────┼─────┼─────┤",
@@ -77,12 +77,12 @@ def test_tictactoe_text_numbers_free_cells():
 
 def test_winning_lines_are_marked_both_if_there_are_two():
     assert tictactoe.winning_cells(DOUBLE_WIN) == {0, 1, 2, 3, 6}
-    assert tictactoe.text(DOUBLE_WIN).count("[X]") == 5
+    assert tictactoe.drawing(DOUBLE_WIN).text().count("[X]") == 5
     assert tictactoe.winning_cells(-DOUBLE_WIN) == {0, 1, 2, 3, 6}
     assert tictactoe.winning_cells(np.zeros((3, 3), np.int8)) == set()
-    pixels = tictactoe.picture(DOUBLE_WIN)
+    pixels = tictactoe.drawing(DOUBLE_WIN).picture()
     for cell in range(9):
-        left, top = tictactoe._corner(cell)
+        top, left = (tictactoe.MARGIN + tictactoe.PITCH * place for place in divmod(cell, 3))
         ground = tictactoe.WON_GROUND if cell in {0, 1, 2, 3, 6} else tictactoe.GROUND
         assert bytes(pixels[top + 15, left + 15]).hex() == ground[1:].lower()
 
@@ -115,7 +115,7 @@ def shown():
 def test_a_large_board_is_shrunk_to_the_screen_and_clicks_are_those_of_its_picture():
     import pygame
 
-    picture = sliding.picture(np.zeros((8, 8), np.uint8), RULES_2048, 0)
+    picture = sliding.drawing(np.zeros((8, 8), np.uint8), RULES_2048, 0).picture()
     with Window(fps=60) as window:
         window.show(picture)
         size = pygame.display.get_surface().get_size()
@@ -132,10 +132,10 @@ def test_two_environments_share_the_window():
         gym.make(f"{name}-v0", render_mode="human") for name in ("Tiles2048", "TicTacToe")
     )
     one.reset(seed=0), other.reset(seed=0)
-    np.testing.assert_array_equal(shown(), tictactoe.picture(np.zeros((3, 3), np.int8)))
+    np.testing.assert_array_equal(shown(), tictactoe.drawing(np.zeros((3, 3), np.int8)).picture())
     for action, closing in enumerate((other, one)):
         observation, *_, info = one.step(action)  # it opens the window again, once that is closed
-        picture = sliding.picture(observation, RULES_2048, info["score"])
+        picture = sliding.drawing(observation, RULES_2048, info["score"]).picture()
         np.testing.assert_array_equal(shown(), picture)
         closing.close()
         assert shown() is None

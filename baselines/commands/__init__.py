@@ -26,19 +26,8 @@ from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError, extra
 from tile_envs.games import import_named
 
-COMMANDS = (
-    "train",
-    "evaluate",
-    "solve",
-    "watch",
-    "play",
-    "record",
-    "plot",
-    "compare",
-    "best",
-    "grade",
-    "export",
-)
+COMMANDS: tuple[str, ...] = ("train", "evaluate", "solve", "watch", "play", "record")
+COMMANDS += ("plot", "compare", "best", "grade", "export")
 """Functions, each in the module of its name."""
 IMPORT = "--import"
 DESCRIPTION = (

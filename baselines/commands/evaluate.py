@@ -100,7 +100,6 @@ def evaluate(
 
 
 def _placed_by(name: str, depth: int, player: Player, unfinished: bool) -> Player:
-    """Return a player in a game whose tiles are placed by an agent's values."""
     task = player.task
     env_kwargs = {n: value for n, value in task.env_kwargs.items() if n != "placer"}
     other = open_player(name, task.env, env_kwargs, unfinished=unfinished)

@@ -109,10 +109,8 @@ def _card(copied: Player, noted: Run, games: int, episodes: int) -> str:
 
 
 def _command(config: RunConfig, games: int) -> list[str]:
-    """Return the command that learns as a run did: it lists what differs from the class's defaults.
-
-    Its preset has no settings; where there is none of these, all that presets set is listed.
-    """
+    """Return the command that learns as a run did, with what differs from the class's defaults."""
+    # Its preset has no settings; where there is none of these, all that presets set is listed.
     learner = learner_class(config.agent)
     settings = vars(read_settings(learner.Settings, config.settings))
     default = vars(learner.Settings())

@@ -23,10 +23,7 @@ KERNELS = ((1, 2), (2, 1))
 
 
 class BoardConvolutions(BaseFeaturesExtractor):
-    """Convolutions over one-hot planes of boards `(R, C)`, as a features extractor of SB3.
-
-    The width is four times the channels: what suits patterns then suits these.
-    """
+    """Convolutions over one-hot planes of boards `(R, C)`, as a features extractor of SB3."""
 
     values: Tensor
 
@@ -35,7 +32,7 @@ class BoardConvolutions(BaseFeaturesExtractor):
         contents, *shape = planes.space.shape
         # Cells outside a narrow board hold nothing.
         rows, columns = (max(3, side) for side in shape)
-        channels = max(1, width // 4)
+        channels = max(1, width // 4)  # a width that suits patterns then suits these
         places = rows * (columns - 2) + (rows - 2) * columns + 2 * (rows - 1) * (columns - 1)
         super().__init__(observation_space, channels * places)
         self.margin = (0, columns - shape[1], 0, rows - shape[0])

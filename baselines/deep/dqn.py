@@ -119,7 +119,6 @@ class DQNLearner(ValueAgent, SB3Learner):
         buffer.pos = length
 
     def action_values(self, observations: Observations) -> Floats:
-        """Return the value of each action, `(n, actions)`; minus infinity for illegal ones."""
         after, rewards, masks = self._game.afterstates(observations)
         if after.shape[2:] != (shape := self._game.shape):
             raise UsageError(f"boards must have shape {shape}, got {after.shape[2:]}.")

@@ -11,8 +11,6 @@ As with every model of Stable-Baselines3, `load` runs code that the file holds: 
 you trust (`baselines.load` reads the models in the folder of a run without that).
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -85,7 +85,6 @@ class Neural(EpisodicLearner):
         self._players = {side: players[side] for side in self._sides}
 
     def action_values(self, observations: Observations) -> Floats:
-        """Return the value of each action, `(n, 9)`; minus infinity for illegal ones."""
         codes, actions = self._codes.of(observations)
         values, to_move = np.full(actions.shape, -np.inf), self._to_move(observations)
         with torch_threads(self._settings.threads):
@@ -136,7 +135,6 @@ class Published:
 
     @torch.no_grad()
     def values(self, codes: Ints) -> NDArray[np.float32]:
-        """Return the value of each action, `(n, 9)`."""
         return np.asarray(self._network(torch.from_numpy(self._boards[codes])))
 
     def learn(self, rng: np.random.Generator, *experience: NDArray[Any]) -> None:

@@ -76,7 +76,6 @@ class PPOLearner(BoardAgent, SB3Learner):
         self.model.train()
 
     def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
-        """Return the most likely action of each board, `(n,)`, or a drawn one."""
         masks = self._game.legal_actions(boards) > 0  # checks the cells as well
         with torch_threads(self._settings.threads):
             actions, _ = self.model.predict(boards, None, None, deterministic, masks)
@@ -84,10 +83,7 @@ class PPOLearner(BoardAgent, SB3Learner):
 
     @one_or_many
     def _action_values(self, boards: Observations) -> Floats:
-        """Return r + γ Σ P(tile) V(s') of each action, `(n, actions)`, for a search.
-
-        V(s') is 0 where no action is legal.
-        """
+        """Return r + γ Σ P(tile) V(s') of each action, `(n, actions)`; V(s') is 0 at the end."""
         after, rewards, masks = self._game.afterstates(boards)
         legal = masks > 0
         parents, states, probabilities = self._game.replies(after[legal])

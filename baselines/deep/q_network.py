@@ -90,7 +90,6 @@ class BoardPolicy(DQNPolicy):
         super().__init__(*args, **{"optimizer_class": torch.optim.Adagrad} | kwargs)
 
     def make_q_net(self) -> BoardQNetwork:
-        """Return a new network."""
         seen: Any = self.observation_space
         return BoardQNetwork(seen, self.action_space, **self._network).to(self.device)
 

@@ -119,7 +119,6 @@ class SB3Learner(Learner):
 
     @property
     def moves(self) -> int:
-        """The number of moves played."""
         return int(self.model.num_timesteps)
 
     def learn(self) -> Metrics:
@@ -140,11 +139,9 @@ class SB3Learner(Learner):
         }
 
     def save_model(self, path: Path) -> None:
-        """Write the model for SB3's own `load`."""
         self.model.save(path)
 
     def load_model(self, path: Path) -> None:
-        """Play from now on with a model that SB3 has saved."""
         try:
             check_unpacked(path, 2 * size_of(self.state_dict()) + (1 << 20))  # and other entries
             self.model.set_parameters(str(path))
@@ -158,7 +155,6 @@ class SB3Learner(Learner):
         return zeroed(self.state_dict(), "buffer", "sum", "exp_avg", "exp_avg_sq")
 
     def state_dict(self) -> State:
-        """Return networks, optimizer, games, counters and the results of recent games."""
         ended = [(game["r"], game["l"]) for game in self.model.ep_info_buffer]
         # By its name alone: options can be written in other words by another version.
         games = self.envs.get_state() | {"game": str(self._game)}
@@ -169,7 +165,6 @@ class SB3Learner(Learner):
         return {name: np.asarray(value) for name, value in state.items()}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state_dict` returned."""
         model, games = self.model, self.envs.get_state()
         self.envs.set_state({n: state[f"games {n}"] for n in games} | {"game": games["game"]})
         for name, place in self._attributes().items():

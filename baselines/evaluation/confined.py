@@ -33,10 +33,8 @@ IS_ASYNC = 0x2A0
 
 
 def serve(boards: int, answers: int) -> None:
-    """Confine this process, then answer lists of boards, from and to file descriptors, for ever.
-
-    Lines of JSON hold the arguments of `confine`, those of `loaded`, and then lists of boards.
-    """
+    """Confine this process, then answer lists of boards, from and to file descriptors, for ever."""
+    # Lines of JSON hold the arguments of `confine`, those of `loaded`, and then lists of boards.
 
     def tell(**message: Any) -> None:
         os.write(answers, json.dumps(message).encode() + b"\n")
@@ -141,10 +139,7 @@ def as_answer(answer: Any) -> str | int:
 
 
 def answering(kind: type[Any], game: str, seed: int, exact: bool) -> Callable[[Any], list[Any]]:
-    """Make an agent, as `kind(game, seed)`; return what answers boards.
-
-    It is `actions`, or for exact results `probabilities`, if the agent has them.
-    """
+    """Make an agent, `kind(game, seed)`; return its `actions`, or if exact its `probabilities`."""
     import numpy as np  # late: strategies do without
 
     from baselines.agents import instance

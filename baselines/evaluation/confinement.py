@@ -159,7 +159,6 @@ def see_only(
 
 
 def is_in(path: str, folder: str) -> bool:
-    """Tell whether a path is a folder or in it."""
     return path == folder or path.startswith(f"{folder}/")
 
 
@@ -176,6 +175,5 @@ def become(user: int, libc: Any, capability: int) -> bool:
 
 
 def keep_capabilities(libc: Any, kept: int) -> bool:
-    """Give up all capabilities but these."""
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     return bool(libc.capset(header, (ctypes.c_uint32 * 6)(kept, kept)) == 0)

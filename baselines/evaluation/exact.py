@@ -93,7 +93,6 @@ class Expected(NamedTuple):
 
 
 def expected(agent: Agent, game: SlidingGame) -> Expected:
-    """Return the exact expected score of an agent in a small game; see `evaluate_exactly`."""
     score, moves, ended = 0.0, 0.0, np.zeros(game.n_values)
     for _, mass, rewards, policy, ended_now in reached(agent, game):
         weights = policy * mass[:, None]
@@ -145,7 +144,6 @@ def reached(
 
 
 def regret_of(agent: Agent, name: str, task: Task) -> Row:
-    """Return the row of `baselines.regret`."""
     row, game = _begun_row(agent, name, task), task.game
     if not isinstance(game, SlidingGame):
         raise UsageError(f"regret is that of sliding games, got {game}: see evaluate_exactly.")

@@ -14,10 +14,8 @@ UPPER = 0.975
 
 
 def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dict[str, Any]:
-    """Return the interval of the mean of results `(n,)`: outcomes (-1, 0 and 1), or scores.
-
-    A single game has none, nor have equal scores, which do not tell how far scores may differ.
-    """
+    """Return the interval of the mean of results `(n,)`: outcomes (-1, 0 and 1), or scores."""
+    # A single game has none, nor have equal scores, which do not tell how far scores may differ.
     low, high, method = None, None, None
     if are_outcomes and len(results) > 1:
         (low, high), method = _gaffke(results), "Gaffke's bounds"
@@ -27,10 +25,8 @@ def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dic
 
 
 def interval_of_fraction(count: int, n: int) -> tuple[float, float]:
-    """Return Wilson's score interval of a fraction, of which `count` of `n` games were seen.
-
-    It covers 95 % on the average over fractions, but 84 % where about 0.17 games are expected.
-    """
+    """Return Wilson's score interval of a fraction, of which `count` of `n` games were seen."""
+    # It covers 95 % on the average over fractions, but 84 % where about 0.17 games are expected.
     z = NormalDist().inv_cdf(UPPER)
     middle = (count + z**2 / 2) / (n + z**2)
     half = z / (n + z**2) * sqrt(count * (n - count) / n + z**2 / 4)

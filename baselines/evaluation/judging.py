@@ -235,7 +235,6 @@ def grade(
 
 
 def _played(process: Submission, task: Task, name: str, episodes: int, seed: int) -> Row:
-    """Return the row of the list of games of `evaluate`."""
     side_by_side = 1 if process.kind == STRATEGY else min(episodes, SIDE_BY_SIDE)
     seeds, began = iter(game_seeds(seed, episodes).tolist()), time.perf_counter()
     games = [Played(make(task.env, task.env_kwargs), next(seeds)) for _ in range(side_by_side)]
@@ -270,7 +269,6 @@ class Played:
         self.answers = self.illegal = self.repeated = 0
 
     def play(self, answer: Any) -> None:
-        """Play an answer, which may be anything."""
         self.answers += 1
         try:
             action = submissions.action_of(self.env.game, answer, self._mask)

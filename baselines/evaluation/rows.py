@@ -41,7 +41,6 @@ class Printed(Row):
 
 
 def block(row: Row, with_speed: bool = True) -> str:
-    """Return a row as text, the block of results that the field compares, perhaps without speed."""
     head = ", ".join([f"{row['agent']} on {row['env']}", *options_of(row)])
     if "worst" in row:
         worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
@@ -92,12 +91,10 @@ def cells_of(rows: Sequence[tuple[str, Row]], columns: Sequence[str]) -> list[li
 
 
 def options_of(row: Row) -> list[str]:
-    """Return the options of a row's environment as words."""
     return [f"{key}={value}" for key, value in row["env_kwargs"].items()]
 
 
 def interval_text(row: Row) -> str:
-    """Return the interval of a row's mean as text; nothing if there is none."""
     return "" if row.get("low") is None else f"{number(row['low'])} to {number(row['high'])}"
 
 
@@ -192,7 +189,6 @@ def _by_recipe(results: Sequence[Result]) -> list[list[Result]]:
 
 
 def _name(runs: Sequence[Result]) -> str:
-    """Return the name of an agent, and how many more seeds of it there are."""
     more = f" and {counted(len(runs) - 1, 'more seed')}" * bool(runs[1:])
     return f"{printable(runs[0].row['agent'])}{more}"
 
@@ -206,7 +202,6 @@ def write_results(results: Sequence[Result], out: Path | None) -> list[Row]:
 
 
 def seeds_text(row: Row) -> str:
-    """Return a row of `over_seeds` in one line."""
     first, *others = (f"{name} {number(row[name])}" for name in MEANS if row.get(name) is not None)
     text = f"{row['agent']} on {row['env']}: {first}, 95 % interval over seeds {interval_text(row)}"
     return ", ".join([text, *others, *options_of(row)])

@@ -102,7 +102,6 @@ class Submission:
         return answers
 
     def predict(self, observation: NDArray[Any]) -> list[int]:
-        """Return the actions on observations `(n, R, C)`, which exact evaluation checks."""
         return [action_of(self.game, answer) for answer in self.answers(observation)]
 
     def stop(self) -> None:

@@ -20,7 +20,6 @@ Sums = NDArray[np.float64]
 """Over all updates, `(2,)`: the sum of |δ|, and that of |E| / A of all entries they changed."""
 Played = tuple[NDArray[np.int64], NDArray[np.int64], int, Sums]
 """Scores `(n,)`, the indices of the largest tiles `(n,)`, the number of all moves, and the sums."""
-
 MIDDLE, STAGES = 1, 2
 """From where a game is played again: its middle, or where it entered each stage (carousel)."""
 SHORTEST_RESTART = 10
@@ -29,7 +28,6 @@ SNAPSHOTS = 10
 """Snapshots of the weights that are averaged."""
 CAROUSEL = 4
 """How many times a game is played again from where it entered its last stage."""
-
 ERRORS, SIZES = Word(1), Word(2)
 """Where an entry of a TC network holds E and A, after its weight."""
 
@@ -117,10 +115,7 @@ def play_forwards(net: Net, update: Update, boards: Words, positions: Words) -> 
 
 @compiled_loop
 def play_backwards(net: Net, update: Update, boards: Words, positions: Words) -> Played:
-    """Play games, and learn from each once it has ended, from its last move to the first.
-
-    Of games that are played again moves are counted, but neither scores nor tiles.
-    """
+    """Play games, and learn from each at its end; of those played again, only moves count."""
     game = net.game
     scores, tiles = np.zeros(len(boards), np.int64), np.zeros(len(boards), np.int64)
     indices = np.zeros(room_for(net, ACTIONS_END), np.uint32)

@@ -7,8 +7,6 @@ the same table (Szubert and Jaśkowski, CIG 2014):
     V(s) = Σ over tuples i, Σ over orientations g:  table_i[tiles of g(s) on the cells of tuple i]
 """
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +22,6 @@ from tile_envs.sliding.packed.tables import check_packs
 
 Weights = NDArray[np.float32]
 Indices = NDArray[np.uint32]
-
 SETS = {
     "4x6": "012345 456789 012456 45689a",
     "5x6": "012345 456789 89abcd 012456 45689a",
@@ -38,7 +35,6 @@ SETS = {
 }
 """Well-known sets for 4×4, cells as hexadecimal digits row by row.  The 17 four-tuples of 2014 are
 all rows, columns and squares of the board; symmetric ones share their table here."""
-
 SMALL_SETS = {
     (2, 2): "0123",
     (2, 3): "012345",
@@ -50,7 +46,6 @@ SMALL_SETS = {
     (4, 3): "012345 345678 013467 34679a",
 }
 """The default sets of smaller boards."""
-
 LARGEST = 1 << 32
 """The weights and sums of a stage are numbered in 32 bits."""
 BYTES_PER_GAME = 100
@@ -72,7 +67,7 @@ class Network:
     @classmethod
     def of(
         cls, game: SlidingGame, tuples: str, values: int | None, stages: Sequence[int]
-    ) -> Network:
+    ) -> "Network":
         """Read a network: tuples are a name in `SETS`, words such as "0123 4567", or "" as usual.
 
         The usual number of values, if it is None, is 16 in games of at most 17 tiles (the three
@@ -106,7 +101,7 @@ class Network:
         stages = "".join(f" stage {tiles}" for tiles in self.stages)
         return f"{self.game}, {self.values} values, {tuples}{stages}"
 
-    def steps(self, early: int) -> tuple[Network, Network, Network, Network]:
+    def steps(self, early: int) -> tuple["Network", "Network", "Network", "Network"]:
         """Return half of its tuples, all of them, these with the first stages, and the whole."""
         some, one = (replace(self, stages=self.stages[:end]) for end in (early, 0))
         return replace(one, tuples=self.tuples[: -(-len(self.tuples) // 2)]), one, some, self
@@ -164,10 +159,8 @@ def addends(values: int, cells: int) -> NDArray[np.int64]:
 
 
 def promote(network: Network, faces: Sequence[int], stages: Weights, first: int) -> None:
-    """Give stages `(n, size, width)`, from the `first` on, the values of boards half as large.
-
-    Of the fewest tiles that make the sum of a stage, each is replaced by the one before it.
-    """
+    """Give stages `(n, size, width)`, from the `first` on, the values of boards half as large."""
+    # Of the fewest tiles that make the sum of a stage, each is replaced by the one before it.
     for stage in range(first, len(stages)):
         tiles, total = [], max(network.stages[stage - 1], faces[1])
         for tile in range(len(faces) - 1, 0, -1):

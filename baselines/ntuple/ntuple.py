@@ -129,7 +129,6 @@ class NTupleSettings:
 
     @property
     def sums(self) -> tuple[int, ...]:
-        """The sums of tiles of all stages."""
         return self.stages + self.late_stages
 
 
@@ -184,12 +183,10 @@ class NTuple(ValueAgent, Learner):
 
     @property
     def network(self) -> Network:
-        """The shape of the network that it uses by now."""
         return self._networks[bisect(self._begins, self.games) - 1]
 
     @property
     def net(self) -> Net:
-        """The network for compiled loops, with the weights that it plays by."""
         return self._net(of_means=self.samples > 0)
 
     def _net(self, of_means: bool) -> Net:
@@ -201,14 +198,10 @@ class NTuple(ValueAgent, Learner):
         return self._nets[key]
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
         return action_values(self.net, rows_of(self.game, observations)).astype(np.float64)
 
     def learn(self) -> Metrics:
-        """Play and learn from the games of one iteration.
-
-        Of the metrics, `error` is the mean |δ|, and `rate`, with TC, the mean |E| / A.
-        """
+        """Return as `error` the mean |δ|, and with TC as `rate` the mean |E| / A."""
         self.weights_version += 1
         rng, settings = training_generator(self._seed, self.iterations), self._settings
         seeds = training_seeds(rng, settings.iteration_games)
@@ -239,7 +232,6 @@ class NTuple(ValueAgent, Learner):
                 promote(whole, self.game.rules.faces, stages, first_late)
 
     def _average(self) -> None:
-        """Take a snapshot of the weights for their mean, when it is time."""
         if not (averaging := self._settings.averaging):
             return
         due = SNAPSHOTS - (1 - self.progress) / averaging * SNAPSHOTS
@@ -285,7 +277,6 @@ class NTuple(ValueAgent, Learner):
         return {"return": float(scores.mean())} | metrics
 
     def state_dict(self) -> State:
-        """Return the numbers of entries, what they mean, and counts of what it has learned."""
         state = {
             "network": self._name,
             "iterations": np.array(self.iterations),
@@ -300,7 +291,6 @@ class NTuple(ValueAgent, Learner):
         return state
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state."""
         names = [name.tobytes().decode(errors="replace") for name in (state["network"], self._name)]
         if names[0] != names[1]:
             raise UsageError("the checkpoint's network is {}, expected {}.".format(*names))

@@ -106,10 +106,7 @@ def parts_of(network: Network, weights: Weights, lanes: Sequence[Orientation]) -
 
 @compiled
 def look_up(net: Net, action: Word, after: Pushed, out: Indices, at: Word) -> Word:
-    """Write the indices of an afterstate's entries, `turns * lanes` from `at` on; fetch these.
-
-    Returns the number of the stage.
-    """
+    """Look up an afterstate, `turns * lanes` indices from `at` on; fetch them; return its stage."""
     rows = rows_after(net.game, action, after)
     stage = stage_of(net, tiles_of(net, rows))
     look_up_rows(net, rows, Word(0), stage, out, at)

@@ -28,7 +28,6 @@ class BatchedSearch:
     def __call__(
         self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
     ) -> NDArray[np.float64]:
-        """Return action values, as `expectimax.Search` says."""
         self._end = end
         after, rewards, masks = self._game.afterstates(boards)
         values = np.full(masks.shape, -np.inf)
@@ -44,10 +43,8 @@ class BatchedSearch:
         return values
 
     def _state_values(self, states: Observations, depth: int) -> NDArray[np.float64]:
-        """Return the highest action value of states, `(n,)`; 0 where no action is legal.
-
-        Different ways lead to the same afterstate, to about every second one on 4×4.
-        """
+        """Return the highest action value of states, `(n,)`; 0 where no action is legal."""
+        # Different ways lead to the same afterstate, to about every second one on 4×4.
         if not len(states):  # which not every agent can value
             return np.zeros(0)
         n = BATCH if self._end == math.inf else TIMED_BATCH

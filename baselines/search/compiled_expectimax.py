@@ -70,7 +70,6 @@ class CompiledSearch:
     def __call__(
         self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
     ) -> NDArray[np.float64]:
-        """Return action values, as `expectimax.Search` says."""
         rows, learner = rows_of(self._game, boards), self._learner
         # The loop is compiled for contiguous arrays alone.
         depths, actions = np.ascontiguousarray(depths), np.array(order, np.uint64)
@@ -99,11 +98,9 @@ now: Callable[[], float] = monotonic if config.DISABLE_JIT else _now
 
 
 class Table(NamedTuple):
-    """A transposition table: afterstates that have been searched, in buckets.
+    """A transposition table: afterstates that have been searched, in buckets."""
 
-    A new entry replaces the one of its bucket whose search looked at the fewest moves.
-    """
-
+    # A new entry replaces the one of its bucket whose search looked at the fewest moves.
     # `(buckets, 8)`: for each entry a signature, the `mixed` afterstate with the depth of its
     # search, which hardly two of 2^32 afterstates share; then its value, with that depth in the
     # upper half.  0 is no entry.

@@ -102,7 +102,6 @@ class Expectimax(ValueAgent):
             self.action_values(np.zeros((threads, *game.shape), np.uint8))
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return the value of each action, reward included, `(n, 4)`; minus infinity if illegal."""
         boards = searched = checked_boards(observations, self._game.rules)
         if self._downgraded_from is not None:
             searched = downgrade(boards, self._downgraded_from)

@@ -85,10 +85,7 @@ class MCTSAgent(ValueAgent):
         return actions
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return the mean result of each move for the player who moves, `(n, 9)`, from -1 to 1.
-
-        It is 0 for moves never tried, minus infinity for illegal ones.
-        """
+        """Return mean results for the player to move, `(n, 9)`; 0 if untried, -inf if illegal."""
         codes = encode_seen(observations)
         return np.where(solve().masks[codes], self._moves(codes)[1], -np.inf)
 
@@ -167,6 +164,5 @@ def compiled() -> Any:
 
 @cache
 def rules() -> Rules:
-    """Return the rules, made once."""
     nodes, _ = BoardCodes(TicTacToe(), merge_symmetric=True).of(solve().marks)
     return nodes, nodes[solve().children], solve().legal, solve().to_move, solve().winner

@@ -23,7 +23,6 @@ class MinimaxAgent(StochasticAgent):
         self._sets = NAMED[self.policy]()
 
     def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
-        """Return equal probabilities, `(n, 9)`, of the cells that the policy allows."""
         sets = self._sets[encode_seen(observations)]
         return equal_probabilities(sets[:, None] >> np.arange(CELLS) & 1)
 

@@ -11,7 +11,6 @@ from tile_envs.sliding.rules import MAX_SIDE
 
 DEEPEST = 100
 MOST_CELLS = MAX_SIDE**2
-
 Cells = Annotated[int, Interval(ge=0, le=MOST_CELLS)]
 Depth = Annotated[int, Interval(ge=1, le=DEEPEST)]
 

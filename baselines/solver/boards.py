@@ -27,7 +27,6 @@ from tile_envs.sliding.rules import Rules
 Boards = NDArray[np.uint8]
 Mass = NDArray[np.float64]
 Values = NDArray[np.float64]
-
 MOST_CELLS, SMALL = 64 // CELL_BITS, 6
 """The cells of the largest boards that have a key, and that are solved without being asked for."""
 BYTES_PER_BOARD = 32  # as a state and as an afterstate: a key and a value each
@@ -35,10 +34,8 @@ BYTES_PER_BOARD = 32  # as a state and as an afterstate: a key and a value each
 
 @cache
 def tile_ages(rules: Rules) -> NDArray[np.int64]:
-    """Return the age of each tile index, `(tiles + 1,)`.
-
-    A tile that no merge makes has age 1; where such ages do not add up, ages are as the faces.
-    """
+    """Return the age of each tile index, `(tiles + 1,)`."""
+    # A tile that no merge makes has age 1; where such ages do not add up, ages are as the faces.
     ages = dict.fromkeys(range(1, rules.largest + 1), 1)
     made = {c for _, _, c in rules.merges}
     for _ in made:  # an age is settled once those of its parts are
@@ -71,11 +68,9 @@ def merged(boards: Boards, mass: Mass) -> tuple[Boards, Mass]:
 
 
 def most_boards(game: SlidingGame) -> int:
-    """Return an upper bound of the number of reachable boards, up to symmetry.
-
-    A tile is made on a number of free cells (`SlidingGame.cells_needed`), and the k-th largest of n
-    cells was made on n - k + 1 at most: for every j, at most n - j tiles need more than j cells.
-    """
+    """Return an upper bound of the number of reachable boards, up to symmetry."""
+    # A tile is made on a number of free cells (`SlidingGame.cells_needed`); the k-th largest of n
+    # was made on n - k + 1 at most: for every j, at most n - j tiles need more than j cells.
     cells = math.prod(game.shape)
     tiles = Counter(game.cells_needed.values())  # by the number of cells that they need
     ways = Counter(

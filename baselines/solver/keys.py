@@ -44,7 +44,6 @@ def joined(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
 
 @compiled
 def mirror(game: GameTables, row: Word) -> Word:
-    """Return a row from its last cell to its first."""
     first, second = row & CELL_IN_LINE, row >> CELL & CELL_IN_LINE
     third, fourth = row >> TWO & CELL_IN_LINE, row >> THREE
     mirrored = first << THREE | second << TWO | third << CELL | fourth
@@ -65,7 +64,6 @@ def images_of(game: GameTables, board: Word) -> Lines:
 
 @compiled
 def transpose(game: GameTables, board: Word) -> Word:
-    """Return a square board with its columns as rows."""
     return joined(game, *transposed(*rows_in(game, board)))
 
 
@@ -174,10 +172,7 @@ def states_after(game: GameTables, afterstates: Words, tile: Word) -> Words:
 def expected_values(
     game: GameTables, afterstates: Words, tile: Word, states: Words, values: Values
 ) -> Values:
-    """Return the mean values `(n,)` of the states that follow afterstates with a new tile.
-
-    They are among the states given, `(m,)` rising keys and values.
-    """
+    """Return mean values `(n,)` of what follows afterstates, among rising state keys `(m,)`."""
     means = np.zeros(len(afterstates))
     for i in range(len(afterstates)):
         possible = possible_cells(game, *rows_in(game, afterstates[i]), tile)

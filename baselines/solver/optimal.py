@@ -26,7 +26,6 @@ class OptimalAgent(ValueAgent):
         self.solution = Solution.load(Path(solution), game) if solution else solution_of(game)
 
     def action_values(self, observations: Observations) -> Floats:
-        """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
         values = self.solution.action_values(observations)
         if (unknown := np.isnan(values).any(axis=1)).any():
             board = np.asarray(observations)[unknown.argmax()].tolist()

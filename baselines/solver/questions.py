@@ -49,7 +49,6 @@ def questions(
 
 
 def questions_of(solution: Solution, n: int, seed: int) -> list[dict[str, Any]]:
-    """Return questions of a solution; see `questions`."""
     checked_count(n, "n")
     rng = np.random.default_rng(seed_sequence(checked_seed(seed), "questions"))
     game, found = solution.game, list[dict[str, Any]]()

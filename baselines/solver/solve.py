@@ -10,8 +10,6 @@ Boards are listed age by age (see `boards`), and then valued from the last age t
 For a goal, the same without rewards: the game ends with the goal, and V is 1 there.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence
@@ -69,13 +67,12 @@ class Layers:
         return bool(rising.all())
 
     @classmethod
-    def of(cls, keys: Sequence[Words]) -> Layers:
+    def of(cls, keys: Sequence[Words]) -> "Layers":
         """Return the boards of each age, with values of 0."""
         begins = np.cumsum([0, *map(len, keys)])
         return cls(np.concatenate(keys), np.zeros(begins[-1]), begins)
 
     def of_age(self, age: int) -> tuple[Words, Values]:
-        """Return the keys and the values of an age."""
         place = slice(*self.begins[age : age + 2])
         return self.keys[place], self.values[place]
 
@@ -114,10 +111,7 @@ class Solution:
         return self._looked_up(self.afterstates, boards)
 
     def action_values(self, boards: ArrayLike) -> NDArray[np.float64]:
-        """Return r + V(s') of each action, `(n, 4)`, in states `(n, R, C)`.
-
-        It is minus infinity for illegal actions, and NaN in states that play cannot reach.
-        """
+        """Return r + V(s') `(n, 4)`: minus infinity if illegal, NaN where play cannot get."""
         after, rewards, masks = self.game.afterstates(boards)
         values = self.afterstate_values(after.reshape(-1, *self.game.shape)).reshape(rewards.shape)
         values = np.where(masks > 0, values if self.goal else rewards + values, -np.inf)
@@ -147,8 +141,7 @@ class Solution:
         write_arrays(folder / FILE, arrays)
 
     @classmethod
-    def load(cls, folder: Path, game: SlidingGame) -> Solution:
-        """Read the solution of a game from a folder."""
+    def load(cls, folder: Path, game: SlidingGame) -> "Solution":
         if not (path := folder / FILE).exists():
             raise UsageError(f"{folder} holds no solution: make one with solve --out.")
         arrays = read_arrays(path, most_boards(game) * BYTES_PER_BOARD + (1 << 20))  # and the game
@@ -244,7 +237,6 @@ def _distinct(keys: Words) -> Words:
 
 
 def _evaluate(solution: Solution, new_tiles: NewTiles) -> None:
-    """Set the values of a solution, in place."""
     game, states, afterstates = solution.game, solution.states, solution.afterstates
     tables, weight = game_tables(game), float(solution.goal is None)
     if solution.goal is not None:

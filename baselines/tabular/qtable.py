@@ -91,7 +91,6 @@ class QTable(EpisodicLearner):
         self.visits = np.zeros(shape, np.int64)
 
     def action_values(self, observations: Observations) -> Floats:
-        """Return Q of each action, `(n, actions)`; minus infinity for illegal ones."""
         legal = self._game.legal_actions(observations) > 0
         return self._values(self._entries(observations), legal)
 
@@ -101,7 +100,6 @@ class QTable(EpisodicLearner):
         return epsilon_greedy(values, masks, self.epsilon, rng)
 
     def learn(self) -> Metrics:
-        """Play the games of an iteration, and learn from them."""
         if not self._settings.sequential:
             return super().learn()
         from baselines.tabular.sequential import learn_games  # imports numba
@@ -120,7 +118,6 @@ class QTable(EpisodicLearner):
         return self._count(self._n_envs, moves, scores)
 
     def test(self, games: int) -> Metrics:
-        """Return the exact expected score on small boards."""
         if not is_solved_quickly(self._game):
             return super().test(games)
         from baselines.evaluation.exact import expected  # imports numba
@@ -128,7 +125,6 @@ class QTable(EpisodicLearner):
         return {"greedy_return": expected(self, self._game).score}
 
     def update(self, episodes: Episodes) -> None:
-        """Move Q(s, a) of every action towards its target."""
         playing, s = episodes.playing, self._settings
         q, visits = self.q.reshape(-1), self.visits.reshape(-1)
         boards, rewards = episodes.observations[playing], episodes.rewards[playing]

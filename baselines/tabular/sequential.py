@@ -58,7 +58,6 @@ def best_of(q: Floats, actions: Words, number: Word, image: Word, legal: Word) -
 
 @compiled
 def draw(legal: Word, word: Word) -> Word:
-    """Return the legal action that a random word picks."""
     for _ in range((word >> HALF) * count(legal) >> HALF):
         legal &= legal - ONE
     return count((legal & ~legal + ONE) - ONE)  # the lowest that is left

@@ -79,7 +79,6 @@ class ValueTable(EpisodicLearner):
         self.visits = np.zeros(3**CELLS, np.int64)
 
     def action_values(self, observations: Observations) -> Floats:
-        """Return V of the afterstate of each move, `(n, 9)`; minus infinity for illegal ones."""
         after, _, masks = afterstates(observations)
         return np.where(masks, self.v[encode(after)], -np.inf)
 

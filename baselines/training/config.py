@@ -61,7 +61,6 @@ class RunConfig:
 
     @property
     def budget(self) -> dict[str, int | float]:
-        """The limits by their names."""
         return {name: n for name in BUDGET if (n := getattr(self, name)) is not None}
 
     @property

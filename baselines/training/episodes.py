@@ -130,7 +130,6 @@ class EpisodicLearner(ValueAgent, Learner):
         return epsilon_greedy(self.action_values(observations), masks, self.epsilon, rng)
 
     def learn(self) -> Metrics:
-        """Play and learn from games on each side."""
         returns, moves = [], 0
         for number, envs in enumerate(self._envs):
             rng = training_generator(self._seed, self.iterations, number)
@@ -147,7 +146,6 @@ class EpisodicLearner(ValueAgent, Learner):
         self._count(episodes.playing.shape[1], int(episodes.playing.sum()), episodes.returns)
 
     def _count(self, games: int, moves: int, returns: Floats) -> Metrics:
-        """Count an iteration, of so many games on each side; return the metrics."""
         self.iterations += 1
         self.games += games
         self.moves += moves
@@ -158,7 +156,6 @@ class EpisodicLearner(ValueAgent, Learner):
         """Learn from whole games."""
 
     def _arrays(self) -> State:
-        """Return the arrays that are `saved`, to be read or filled."""
         return {name: getattr(self, name) for name in self.saved}
 
     def state_dict(self) -> State:
@@ -167,7 +164,6 @@ class EpisodicLearner(ValueAgent, Learner):
         return {n: np.array(a) for n, a in (state | {"recent returns": self.recent}).items()}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state_dict` returned."""
         for name, array in self._arrays().items():
             array[...] = state[name]
         self.iterations, self.games, self.moves = (int(state[name]) for name in COUNTERS)

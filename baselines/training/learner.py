@@ -33,7 +33,6 @@ from tile_envs.sliding.game import SlidingGame
 Sides = tuple[str, ...]
 State = Arrays
 Metrics = dict[str, float]
-
 RECENT = 100
 """The training games whose mean is the metric `return`."""
 COUNTED = {"moves", "recent returns"}
@@ -193,7 +192,6 @@ class Learner(ABC):
         return self.state_dict()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Check a state, and take it over."""
         own = self.state_dict()
         state = {name: own[name] for name in COUNTED & own.keys()} | dict(state)
         if state.keys() != own.keys():

@@ -32,7 +32,6 @@ REPORTS = 100
 """Lines of progress of a whole run, without those of tests."""
 SHOW_SECONDS = 2
 """The longest time without new metrics, in the progress bar and in TensorBoard."""
-
 Callback = Callable[[Learner, Metrics], Any]
 """Called with the learner and an iteration's metrics; if it returns False, training ends there."""
 
@@ -116,7 +115,6 @@ def learn(
 
 
 def games_played(learner: Learner) -> str:
-    """Return in words how many games a learner has played."""
     return f"{learner.games:,} games{' a side' if learner.config.task.sides else ''}"
 
 
@@ -153,7 +151,6 @@ class RunFiles:
         self._took = self.bytes / BYTES_PER_SECOND
 
     def close(self) -> None:
-        """Write what is left of the events."""
         if self._events:
             self._events.close()
 
@@ -189,7 +186,6 @@ class RunFiles:
         return has_time and now - self._saved > every
 
     def save(self, seconds: float, finished: bool = False) -> None:
-        """Save the run, which has learned for so many seconds."""
         began, learner = time.monotonic(), self._learner
         learner.run = replace(learner.run, seconds=seconds, finished=finished)
         if self._folder:

@@ -242,11 +242,9 @@ def resumed(folder: Path, agent: str, ask: Callable[..., RunConfig]) -> Learner:
 
 
 def check_learns(folder: Path, run: Run) -> None:
-    """Raise a `ValueError` if a run is an exported copy."""
     if run.exported:
         raise UsageError(f"{folder} was exported and cannot learn: take the run that it is of.")
 
 
 def usual_folder(name: str, env: str | None, seed: int) -> Path:
-    """Return where a run is if nothing else is said."""
     return Path("runs", f"{name.rpartition(':')[2]}-{resolve_id(env or usual_env(name))}-{seed}")

@@ -61,7 +61,6 @@ class Run:
     exported: dict[str, int | str] | None = None
 
     def write(self, folder: Path) -> None:
-        """Write it to its folder, in place of what is there."""
         noted = asdict(self)
         entries = noted.pop("config") | noted
         entries = {name: v for name, v in entries.items() if v is not None or name in BUDGET}
@@ -73,7 +72,6 @@ class Run:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Return the run of a folder."""
         path = folder / CONFIG
         try:
             entries: Any = printable(dict(json.loads(path.read_text(encoding="utf-8"))))
@@ -102,13 +100,11 @@ def with_runs(folders: Sequence[Path]) -> list[Path]:
 
 
 def check_free(folder: Path) -> None:
-    """Raise a `ValueError` if a folder, which may be missing, holds a run."""
     if (folder / CONFIG).exists():
         raise UsageError(f"{folder} holds a run already: give another --out, or --resume.")
 
 
 def write_checkpoint(folder: Path, state: Mapping[str, NDArray[Any]]) -> None:
-    """Write a checkpoint in place of the last one; see `write_arrays`."""
     write_arrays(folder / CHECKPOINT, pack(state), compressed=True)
 
 
@@ -138,10 +134,8 @@ def read_progress(folder: Path) -> list[Row]:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold a folder, which is made if it is missing, until the `with` block ends.
-
-    If the block fails, a new folder in which there is nothing is removed.
-    """
+    """Hold a folder, which is made if it is missing, until the `with` block ends."""
+    # If the block fails, a new folder in which there is nothing is removed.
     if (is_new := not folder.is_dir()) and folder.exists():
         raise UsageError(f"{folder} is a file: give another --out, for a folder.")
     folder.mkdir(parents=True, exist_ok=True)

@@ -80,7 +80,6 @@ def drawn(figure: Figure, suffix: str, metadata: dict[str, str | None] | None = 
 
 
 def read_curve(folder: Path, against: str, metric: str) -> Curve:
-    """Read the curve of a run, whose progress must have the columns."""
     rows, (column, unit) = runs.read_progress(folder), AXES[against]
     has = list(rows[0] if rows else ())
     if missing := [name for name in (column, metric) if name not in has]:

@@ -10,8 +10,8 @@ from PIL import Image
 from baselines.viewing.moves import Viewing, check_kind
 from tile_envs.errors import UsageError, extra
 from tile_envs.files import replacing
-from tile_envs.play.controls import View, controls_of
-from tile_envs.rendering.canvas import Picture, shrunk
+from tile_envs.play.controls import Controls
+from tile_envs.rendering.canvas import Picture, shrink
 
 FRAMES = 300  # the usual most, spread over the game
 GIF_WIDTH, FOUR_COLUMNS = 280, 492
@@ -37,7 +37,7 @@ def write_film(
 
 
 def _write_gif(pictures: list[Picture], path: Path, speed: float, comment: str) -> None:
-    small = [shrunk(each, GIF_WIDTH / min(each.shape[1], FOUR_COLUMNS)) for each in pictures]
+    small = [shrink(each, GIF_WIDTH / min(each.shape[1], FOUR_COLUMNS)) for each in pictures]
     sample = Image.fromarray(np.concatenate(small[:: max(1, len(small) // 12)]))
     palette = sample.quantize(128, dither=Image.Dither.NONE)  # one for all: nothing flickers
     images = [Image.fromarray(p).quantize(palette=palette, dither=Image.Dither.NONE) for p in small]
@@ -61,8 +61,9 @@ def _pictures(viewing: Viewing, most: int) -> list[Picture]:
     n, actions = len(played.positions), [*played.actions, None]
     chosen = np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int)).tolist()
     words = [viewing.values.lines(played.positions[place], actions[place]) for place in chosen]
-    room, controls = max(map(len, words)), controls_of(played.env.game, person=False)
+    room, controls = max(map(len, words)), Controls(played.env.game, person=False)
+    drawings = [controls.drawing(played.positions[place]) for place in chosen]
     return [
-        View(controls, played.positions[place], lines + [""] * (room - len(lines))).picture()
-        for place, lines in zip(chosen, words, strict=True)
+        drawing._replace(lines=lines + [""] * (room - len(lines))).picture()
+        for drawing, lines in zip(drawings, words, strict=True)
     ]

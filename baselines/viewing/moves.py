@@ -59,7 +59,6 @@ class MoveValues:
         return self._kept[key]
 
     def lines(self, position: Position, chosen: int | None = None) -> list[str]:
-        """Return the values in a position as lines of text; see `in_words`."""
         return in_words(self.of(position), self.game, chosen)
 
 
@@ -100,12 +99,10 @@ def in_words(values: Mapping[str, Floats], game: Game, chosen: int | None = None
 
 
 def action_names(game: Game) -> tuple[str, ...]:
-    """Return the names of a game's actions."""
     return CELL_NAMES if isinstance(game, TicTacToe) else tuple(ACTIONS)
 
 
 def ask(agent: Agent, position: Position, state: Any, is_first: bool) -> tuple[int, Any]:
-    """Return an agent's action in a position, and its next state."""
     observations, masks = position.observation[None], position.info["action_mask"][None]
     actions, state = choose_actions(agent, observations, masks, state, np.array([is_first]))
     return int(actions[0]), state
@@ -139,7 +136,6 @@ class Viewing:
         return self.values.lines(position, self.action(len(self.playthrough.actions)))
 
     def play_on(self) -> Playthrough:
-        """Play the game to its end."""
         played = self.playthrough
         with Progress(self.title) as progress:
             while (action := self.action(n := len(played.actions))) is not None:
@@ -158,7 +154,6 @@ def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Viewing
 
 
 def recorded_games(path: Path) -> list[Viewing]:
-    """Return the games of a replay file, or of a folder of them."""
     paths = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not paths:
         raise UsageError(f"{path} holds neither a run nor recorded games (*.json).")
@@ -171,7 +166,6 @@ def recorded_games(path: Path) -> list[Viewing]:
 
 
 def title_of(replay: Replay, name: str) -> str:
-    """Return the title of a replay that a file of this name holds."""
     return ", ".join(filter(None, (replay.player, printable(name))))
 
 

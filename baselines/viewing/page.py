@@ -20,21 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from baselines.viewing.moves import (
-    EXACT,
-    MoveValues,
-    Viewing,
-    action_names,
-    ask,
-    check_kind,
-    title_of,
-)
+from baselines.viewing import moves
+from baselines.viewing.moves import MoveValues, Viewing
 from tile_envs import replay
 from tile_envs.base.checks import brief, checked_integer, checked_seed
 from tile_envs.errors import UsageError, is_mistake, message_of
 from tile_envs.files import write_file
 from tile_envs.game import Boards, Game, describe
-from tile_envs.play.controls import controls_of
+from tile_envs.play.controls import Controls
 from tile_envs.play.player import leaving_by_ctrl_c
 from tile_envs.replay import Playthrough, Position
 from tile_envs.sliding import render as sliding
@@ -50,7 +43,7 @@ HOSTS = ("127.0.0.1", "localhost")  # the address of this machine alone, and its
 
 def write_page(games: Sequence[Viewing], path: Path) -> None:
     """Write games of the same rules and shape as a page; each is played to its end."""
-    check_kind(games)
+    moves.check_kind(games)
     shown = list[dict[str, Any]]()
     for viewing in games:
         played, about = viewing.play_on(), f"{viewing.about}, seed {viewing.seed}"
@@ -62,7 +55,7 @@ def write_page(games: Sequence[Viewing], path: Path) -> None:
 
 def page_of(game: Game, games: Sequence[dict[str, Any]], player: str = "") -> bytes:
     """Return the page of these games, in which a person plays if it is served, beside a player."""
-    look = {"shape": game.shape, "actions": action_names(game), **_look(game)}
+    look = {"shape": game.shape, "actions": moves.action_names(game), **_look(game)}
     data = look | {"games": games, "player": player, "largest": LARGEST}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     text = text.replace("<", "\\u003c")  # no text of a game is a tag
@@ -92,7 +85,7 @@ def positions_of(played: Playthrough, first: int, last: int) -> dict[str, Any]:
     shown = positions[first - before :]
     boards = np.array([position.state["board"] for position in positions])
     cells = np.where(boards < 0, 2, boards)[first - before :].ravel().tolist()
-    is_sliding, controls = isinstance(game, SlidingGame), controls_of(game, person=False)
+    is_sliding, controls = isinstance(game, SlidingGame), Controls(game, person=False)
     scores = [position.info["score"] if is_sliding else 0 for position in positions]
     masks = [0 if position.over else position.info["action_mask"] for position in shown]
     return {
@@ -111,7 +104,7 @@ def thoughts_of(values: MoveValues, positions: Sequence[Position]) -> list[dict[
     for name in values.sources:
         rows = [each.get(name, ()) for each in found]
         told = [[float(f"{v:.6g}") if math.isfinite(v) else None for v in row] for row in rows]
-        thoughts.append({"name": name, "exact": name.startswith(EXACT), "values": told})
+        thoughts.append({"name": name, "exact": name.startswith(moves.EXACT), "values": told})
     return thoughts
 
 
@@ -165,7 +158,7 @@ class Server(ThreadingHTTPServer):
             return {"thoughts": [], "chosen": None}
         with self._thinking:
             thoughts = thoughts_of(self._values, [position])
-            chosen, _ = ask(self._player.agent, position, state=None, is_first=True)
+            chosen, _ = moves.ask(self._player.agent, position, state=None, is_first=True)
         return {"thoughts": thoughts, "chosen": chosen}
 
     def replay(self, asked: Any) -> dict[str, Any]:
@@ -176,7 +169,7 @@ class Server(ThreadingHTTPServer):
         if theirs != ours:
             raise UsageError(f"{name} is of another game, {theirs}: this page plays {ours}.")
         start = {"seed": str(recorded.seed), "reset": recorded.reset, "first": 0}
-        title = title_of(recorded, name.removesuffix(".json"))
+        title = moves.title_of(recorded, name.removesuffix(".json"))
         return self.play(start | {"actions": [*recorded.actions]}) | {"title": title}
 
     def save(self, asked: Any) -> dict[str, Any]:

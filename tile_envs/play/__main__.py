@@ -27,14 +27,13 @@ from typing import Any, NoReturn
 
 from tile_envs.errors import MISTAKE, UsageError, is_mistake, message_of
 from tile_envs.games import ids, import_named, resolve_id
-from tile_envs.play.controls import controls_of
+from tile_envs.play.controls import Controls
 from tile_envs.play.player import leaving_by_ctrl_c, open_screen, play_games, watch_game
 from tile_envs.replay import Replay, begin, read
 from tile_envs.words import counted
 
 
 def main() -> int:
-    """Run the command; return its exit status."""
     try:
         _run(_parser().parse_args())
     except Exception as error:
@@ -45,44 +44,39 @@ def main() -> int:
     return 0
 
 
-def _run(asked: argparse.Namespace) -> None:
-    if not 0 < asked.speed < math.inf:
-        raise UsageError(f"--speed must be above 0 and finite, got {asked.speed:g}.")
-    for module in asked.imports:
+def _run(args: argparse.Namespace) -> None:
+    if not 0 < args.speed < math.inf:
+        raise UsageError(f"--speed must be above 0 and finite, got {args.speed:g}.")
+    for module in args.imports:
         import_named(module)
-    replay = _replay_asked_for(asked)
+    replay = _replay_of(args)
     game = begin(replay)
-    with open_screen(asked.window, replay.env) as screen:
-        if asked.replay:
-            end = len(replay.actions)
+    with open_screen(args.window, replay.env) as screen:
+        if args.replay:
             with leaving_by_ctrl_c():
-                watch_game(game, replay.action, screen, asked.speed, end=end)
+                watch_game(game, replay.action, screen, args.speed, end=len(replay.actions))
             return
-        game = play_games(game.env, screen, replay.seed, record=asked.record)
-    controls = controls_of(game.env.game)
-    print(controls.text(game.position, colors=False))
-    moves = counted(len(game.actions), "move")
+        game = play_games(game.env, screen, replay.seed, record=args.record)
+    controls, moves = Controls(game.env.game), counted(len(game.actions), "move")
+    print(controls.drawing(game.position).text())
     print(f"{controls.words(game.position)} · {moves} · seed {game.seed}")
-    if asked.record:
-        print(f"wrote {asked.record}")
+    if args.record:
+        print(f"wrote {args.record}")
 
 
-def _replay_asked_for(asked: argparse.Namespace) -> Replay:
+def _replay_of(args: argparse.Namespace) -> Replay:
     """Return the replay to watch, or the game to play as a replay without actions."""
-    if asked.replay:
-        if asked.env is not None or asked.option or asked.seed is not None or asked.record:
-            raise UsageError(
-                "--replay takes everything from its file: give no environment, -o, "
-                "--seed or --record with it."
-            )
-        return read(asked.replay)
-    if asked.env is None:
+    if args.replay:
+        if args.env is not None or args.option or args.seed is not None or args.record:
+            raise UsageError("give --replay without an environment, -o, --seed or --record.")
+        return read(args.replay)
+    if args.env is None:
         raise UsageError(f"which game? Expected one of {', '.join(ids())}.")
-    record = asked.record
+    record = args.record
     if record and (record.is_dir() or not os.access(record.parent, os.W_OK)):
         raise UsageError(f"{record}: no file can be written there.")
-    seed = secrets.randbelow(2**32) if asked.seed is None else asked.seed
-    return Replay(resolve_id(asked.env), seed, options=dict(asked.option))
+    seed = secrets.randbelow(2**32) if args.seed is None else args.seed
+    return Replay(resolve_id(args.env), seed, options=dict(args.option))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -91,11 +85,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="python -m tile_envs.play",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    form = argparse.RawDescriptionHelpFormatter
+    parser = _Parser("python -m tile_envs.play", description=__doc__, formatter_class=form)
     add = parser.add_argument
     add("env", nargs="?", metavar="ENV", help=f"what to play: {', '.join(ids())}")
     repeated: dict[str, Any] = {"action": "append", "default": []}

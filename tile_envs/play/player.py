@@ -8,7 +8,7 @@ from typing import Any
 
 from tile_envs.base.env import GameEnv
 from tile_envs.errors import UsageError
-from tile_envs.play.controls import View, controls_of
+from tile_envs.play.controls import Controls
 from tile_envs.play.terminal import Terminal
 from tile_envs.rendering.window import WASD, Window
 from tile_envs.replay import Playthrough, Position, replay_of, write
@@ -16,16 +16,13 @@ from tile_envs.replay import Playthrough, Position, replay_of, write
 Screen = Terminal | Window
 Hints = Callable[[Position], Sequence[str]]
 """Returns the lines that are shown below a position."""
-
 LEAVE = ("q", "closed")
 
 
 def open_screen(window: bool = False, title: str = "tile-envs") -> Screen:
     """Return the terminal as a screen, or a window; refuse what nobody would see."""
-    if not window:
-        return Terminal()
-    screen = Window(fps=60, title=title)
-    if not screen.visible:
+    screen = Window(fps=60, title=title) if window else Terminal()
+    if isinstance(screen, Window) and not screen.visible:
         raise UsageError("no window can be opened here: there is no screen.")
     return screen
 
@@ -54,9 +51,7 @@ def play_games(
     Each new game takes the next seed.  Those that the person leaves are written to the file
     `record`, where a game without moves replaces none, and handed to `on_leave`.
     """
-    controls = controls_of(env.game)
-    keys = f"{controls.keys} · u undo · n new · q quit"
-    game = Playthrough(env, seed)
+    controls, game = Controls(env.game), Playthrough(env, seed)
 
     def leave() -> None:
         on_leave(game)
@@ -66,9 +61,9 @@ def play_games(
     try:
         with leaving_by_ctrl_c():
             while True:
-                position = game.position
+                position, keys = game.position, f"{controls.keys} · u undo · n new · q quit"
                 lines = [controls.words(position), *hints(position), keys]
-                screen.draw(View(controls, position, lines))
+                screen.draw(controls.drawing(position)._replace(lines=lines))
                 key = screen.key()
                 if key in LEAVE:
                     break
@@ -101,24 +96,22 @@ def watch_game(
 
     The game is before its first action.  `chosen` returns the action after n moves, None at the
     end; it is called again after steps back.  `end` is the number of moves, if it is known, and
-    `more` says whether another game follows.  A `person`'s game is told of as "you".
+    `more` says whether another game follows.  `person=False`: texts avoid "you".
     """
-    controls = controls_of(game.env.game, person)
-    paused = False
-    due = time.monotonic() + 1 / speed
-    keys = f"space pause · left, right step · {'n next game · ' * more}q quit"
+    controls = Controls(game.env.game, person)
+    paused, due = False, time.monotonic() + 1 / speed
+    keys = f"space pause · left, right step · {'n next game · ' if more else ''}q quit"
     while True:
-        position = game.position
-        n = len(game.actions)
+        position, n = game.position, len(game.actions)
         action = chosen(n)
-        place = f"move {n:,}" if end is None else f"move {n:,} of {end:,}"
         words = controls.words(position)
         if action is not None:
             words = "paused" if paused else f"{speed:g} moves/s"
         elif position.truncated:
             words = "too many illegal moves"
-        lines = [f"{place} · {words}", *hints(position), keys]
-        screen.draw(View(controls, position, lines))
+        of_end = "" if end is None else f" of {end:,}"
+        lines = [f"move {n:,}{of_end} · {words}", *hints(position), keys]
+        screen.draw(controls.drawing(position)._replace(lines=lines))
         key = screen.key(None if paused or action is None else max(0.0, due - time.monotonic()))
         if key in LEAVE:
             return False
@@ -129,9 +122,10 @@ def watch_game(
             due = max(due, time.monotonic() - 1 / speed) + 1 / speed
         elif key == "space":
             paused, due = not paused, time.monotonic() + 1 / speed
-        elif key in ("right", "d", "left", "a"):
+        elif key in ("left", "a"):
             paused = True
-            if key in ("left", "a"):
-                game.take_back()
-            elif action is not None:
+            game.take_back()
+        elif key in ("right", "d"):
+            paused = True
+            if action is not None:
                 game.play(action)

@@ -325,7 +325,8 @@ class SlidingGame(Game):
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
         (board,) = batch.checked_boards(checks.broadcast_boards(board, self.shape), self.rules)
-        return (render.text if checks.is_text(mode) else render.picture)(board, self.rules, score)
+        drawing = render.drawing(board, self.rules, score)
+        return drawing.text() if checks.is_text(mode) else drawing.picture()
 
     def to_json(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.compare}

@@ -248,7 +248,8 @@ class TicTacToe(Game):
 
     def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:
         (board,) = positions.checked_marks(checks.broadcast_boards(board, self.shape))
-        return (render.text if checks.is_text(mode) else render.picture)(board)
+        drawing = render.drawing(board)
+        return drawing.text() if checks.is_text(mode) else drawing.picture()
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -1,44 +1,47 @@
-"""Tic-tac-toe boards as text and as pictures."""
+"""Tic-tac-toe boards: what is drawn of them, and their pictures."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.rendering.canvas import Canvas, Picture, grid
+from tile_envs.rendering.canvas import Canvas, Cell, Drawing, Picture, picture_grid
 from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, SIDE, WINNING_LINES, O, X
 
 SQUARE, GAP, MARGIN, INSET, STROKE = 120, 10, 22, 30, 13
-PICTURE_SIDE = 2 * MARGIN + SIDE * (SQUARE + GAP) - GAP
-
+PITCH, EDGE = SQUARE + GAP, GAP // 2
+"""The side of a square with half a gap around it, and that half."""
+PICTURE_SIDE = 2 * MARGIN + SIDE * PITCH - GAP
 LETTERS = {X: "X", O: "O"}
-
 PAGE = "#faf8ef"
 GROUND, CURSOR_GROUND, WON_GROUND = "#ece4d9", "#d3c5b3", "#f6dc8c"
 INKS = {X: "#d1495b", O: "#30638e"}
 PALE_INK = "#a89c8e"
 
 
-def text(marks: NDArray[np.int8], cursor: int | None = None) -> str:
-    """Draw marks `(3, 3)` with characters: free cells have numbers, winning marks brackets.
+def drawing(marks: NDArray[np.int8], cursor: int | None = None) -> Drawing:
+    """Return how marks `(3, 3)` are drawn, and the cursor, the cell that a player points at.
 
-    The cursor is the cell that a player points at, if there is one.
+    Free cells have numbers in text; winning marks stand on golden ground, in text in brackets.
     """
     won = winning_cells(marks)
     cells = []
     for cell, mark in enumerate(marks.ravel().tolist()):
-        before, after = "[]" if cell in won else "><" if cell == cursor else "  "
-        cells.append(before + LETTERS.get(mark, CELL_NAMES[cell]) + after)
-    return grid([cells[first : first + SIDE] for first in range(0, CELLS, SIDE)])
+        ground, brackets = GROUND, "  "
+        if cell in won:
+            ground, brackets = WON_GROUND, "[]"
+        elif cell == cursor:
+            ground, brackets = CURSOR_GROUND, "><"
+        label, ink = LETTERS.get(mark, CELL_NAMES[cell]), INKS.get(mark, PALE_INK)
+        cells.append(Cell(label, ink, ground, brackets))
+    rows = [cells[first : first + SIDE] for first in range(0, CELLS, SIDE)]
+    return Drawing(rows, PAGE, [], partial(_picture, cells))
 
 
-def picture(marks: NDArray[np.int8], cursor: int | None = None) -> Picture:
-    """Draw marks `(3, 3)`, always in the same size; the winning ones stand on golden ground."""
+def _picture(cells: list[Cell]) -> Picture:
     pixels = np.full((PICTURE_SIDE, PICTURE_SIDE, 3), tuple(bytes.fromhex(PAGE[1:])), np.uint8)
-    squares = zip(marks.ravel().tolist(), grounds(marks, cursor), strict=True)
-    for cell, (mark, ground) in enumerate(squares):
-        left, top = _corner(cell)
-        pixels[top : top + SQUARE, left : left + SQUARE] = _square(mark, ground)
+    inner = slice(MARGIN - EDGE, EDGE - MARGIN)
+    pixels[inner, inner] = picture_grid([_square(cell) for cell in cells])
     return pixels
 
 
@@ -49,38 +52,22 @@ def winning_cells(marks: NDArray[np.int8]) -> set[int]:
     return set(lines[complete].ravel().tolist())
 
 
-def grounds(marks: NDArray[np.int8], cursor: int | None = None) -> list[str]:
-    """Return the color of the ground of each cell."""
-    won = winning_cells(marks)
-    return [
-        WON_GROUND if cell in won else CURSOR_GROUND if cell == cursor else GROUND
-        for cell in range(CELLS)
-    ]
-
-
 def cell_at(x: int, y: int) -> int | None:
     """Return the cell at a pixel of the picture, or None beside the cells."""
-    for cell in range(CELLS):
-        left, top = _corner(cell)
-        if left <= x < left + SQUARE and top <= y < top + SQUARE:
-            return cell
-    return None
-
-
-def _corner(cell: int) -> tuple[int, int]:
-    row, column = divmod(cell, SIDE)
-    return MARGIN + column * (SQUARE + GAP), MARGIN + row * (SQUARE + GAP)
+    (row, below), (column, right) = (divmod(place - MARGIN, PITCH) for place in (y, x))
+    inside = row in range(SIDE) and column in range(SIDE) and max(below, right) < SQUARE
+    return row * SIDE + column if inside else None
 
 
 @cache
-def _square(mark: int, ground: str) -> Picture:
-    canvas = Canvas(SQUARE, SQUARE, PAGE)
-    canvas.rectangle((0, 0, SQUARE, SQUARE), 8, ground)
-    low, high = INSET, SQUARE - INSET
-    if mark == X:
-        canvas.line((low, low), (high, high), STROKE, INKS[X])
-        canvas.line((low, high), (high, low), STROKE, INKS[X])
-    elif mark == O:
+def _square(cell: Cell) -> Picture:
+    canvas = Canvas(PITCH, PITCH, PAGE)
+    canvas.rectangle((EDGE, EDGE, PITCH - EDGE, PITCH - EDGE), 8, cell.ground)
+    low, high = EDGE + INSET, PITCH - EDGE - INSET
+    if cell.label == LETTERS[X]:
+        canvas.line((low, low, high, high), STROKE, cell.ink)
+        canvas.line((low, high, high, low), STROKE, cell.ink)
+    elif cell.label == LETTERS[O]:
         edge = STROKE / 2
-        canvas.ring((low - edge, low - edge, high + edge, high + edge), STROKE, INKS[O])
+        canvas.ring((low - edge, low - edge, high + edge, high + edge), STROKE, cell.ink)
     return canvas.picture()
