@@ -52,7 +52,7 @@ def make(env_id: str, **options: Any) -> JaxEnv:
     env = games.make(games.resolve_id(env_id), options)
     game, most = env.game, min(env.max_illegal, (1 << 31) - 1)  # as many as fit
     if not isinstance(game, SlidingGame):
-        if game.policy is None:
+        if not isinstance(game.opponent, str):
             raise UsageError(
                 f"opponents in JAX have a name, got {brief(game.opponent)}: let it move as the "
                 "other player, with side='both', or use gym.make_vec."

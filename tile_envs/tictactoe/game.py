@@ -39,21 +39,13 @@ Outcome = tuple[float, int, float, bool]
 
 
 class State(NamedTuple):
-    """Many games of tic-tac-toe.
+    """Many games of tic-tac-toe, arrays `(n,)`."""
 
-    Attributes:
-        streams: `(n,) uint64`, the positions of the random streams.
-        over: `(n,) bool`, the games that have ended.
-        legal: `(n,) int64`, the legal actions, as bits.
-        codes: `(n,) int64`, the positions (see `positions`).
-        marks: `(n,) int64`, the mark that is played, 1 X, -1 O.
-    """
-
-    streams: Words
-    over: Bools
-    legal: Ints
-    codes: Ints
-    marks: Ints
+    streams: Words  # the positions of the random streams
+    over: Bools  # the games that have ended
+    legal: Ints  # the legal actions, as bits
+    codes: Ints  # the positions (see `positions`)
+    marks: Ints  # the mark that is played, 1 X, -1 O
 
 
 @dataclass(frozen=True)
@@ -103,13 +95,7 @@ class TicTacToe(Game):
 
     @cached_property
     def policies(self) -> Policies:
-        """What the named opponents play."""
         return policies(self.mixture)
-
-    @property
-    def policy(self) -> Ints | None:
-        """By position, the cells of which the named opponent plays one; None if it is none."""
-        return self.policies.cells if isinstance(self.opponent, str) else None
 
     def _begin_from(self, streams: Words, positions: Positions | None = None) -> State:
         codes, *marks = positions or (np.zeros(len(streams), np.int64),)
@@ -186,16 +172,13 @@ class TicTacToe(Game):
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
         return positions.legal_actions(boards)
 
-    def afterstates(
-        self, boards: ArrayLike
-    ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int8]]:
+    def afterstates(self, boards: ArrayLike) -> tuple[NDArray[np.int8], Ints, NDArray[np.int8]]:
         return positions.afterstates(boards)
 
     def replies(self, afterstates: ArrayLike) -> Replies:
         """Return the positions after afterstates `(n, 3, 3)` as the one who has moved sees them.
 
-        A named opponent has replied; with side "both", the other player moves next, and sees the
-        afterstate from the other side.  Afterstates that end the game have no reply.
+        With side "both", the other player moves next, and sees the afterstate from the other side.
         """
         tables = solve()
         boards = positions.checked_marks(afterstates)
@@ -205,10 +188,8 @@ class TicTacToe(Game):
         if self.side == "both":
             return Replies(going_on, -boards[going_on], np.ones(len(going_on)))
         if not self.mixture:
-            raise UsageError(
-                f"the replies of {checks.brief(self.opponent)} are not known: only named "
-                f"opponents say what they play, {', '.join(NAMED)}."
-            )
+            who = f"{checks.brief(self.opponent)} are not known: only named opponents"
+            raise UsageError(f"the replies of {who} say what they play, {', '.join(NAMED)}.")
         shares = self.policies.probabilities[codes[going_on]]
         rows, chosen = np.nonzero(shares)
         parents = going_on[rows]
@@ -220,24 +201,20 @@ class TicTacToe(Game):
     ) -> Positions:
         boards = checks.broadcast_boards(values["board"], self.shape, num_envs)
         tables, codes = solve(), positions.encode(positions.checked_marks(boards))
-        lost = np.flatnonzero(~tables.reachable[codes])
-        if lost.size:
-            raise UsageError(
-                "board must be one that play can lead to (1 for X, who moves first, and -1 for O), "
-                f"got {boards[lost[0]].tolist()}."
-            )
+        for lost in np.flatnonzero(~tables.reachable[codes])[:1]:
+            wanted = "one that play can lead to (1 for X, who moves first, and -1 for O)"
+            raise UsageError(f"board must be {wanted}, got {boards[lost].tolist()}.")
         if "mark" not in values:
             return (codes,)
         marks, sides = checks.as_array(values["mark"]), PLAYED[self.side]
         marks = marks[None] if num_envs is None else marks
         usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
-        if not usable or not np.all(
-            np.isin(marks, sides) & (tables.over[codes] | (marks == tables.to_move[codes]))
-        ):
-            raise UsageError(
-                f"a state's mark must be the one to play, for side {self.side!r} one of {sides}, "
-                f"got {checks.brief(marks.tolist())}."
+        moves = tables.over[codes] | (tables.to_move[codes] == marks) if usable else False
+        if not np.all(np.isin(marks, sides) & moves):
+            wanted = (
+                f"a state's mark must be the one to play, for side {self.side!r} one of {sides}"
             )
+            raise UsageError(f"{wanted}, got {checks.brief(marks.tolist())}.")
         return codes, marks.astype(np.int64)
 
     def is_success(self, infos: Info) -> Bools:
@@ -256,26 +233,18 @@ class TicTacToe(Game):
 
 
 class Policies(NamedTuple):
-    """What some named opponents play, one of them drawn for each reply.
+    """What k named opponents play, one of them drawn for each reply.
 
-    The high half of the reply's random word draws the cell, as for a single opponent, and the low
-    half the opponent.
-
-    Attributes:
-        cells: `(k * 19683,) int64`, by opponent and position, the set of cells of which one is
-            played.
-        thresholds: `k - 1` numbers, where the low half of a word passes to the next opponent.
-        probabilities: `(19683, 9)`, of each cell in each position.
+    The low half of the reply's random word draws the opponent, and the high half the cell.
     """
 
-    cells: Ints
-    thresholds: tuple[Words, ...]
-    probabilities: Floats
+    cells: Ints  # `(k * 19683,)`, by opponent and position, the set of which one is played
+    thresholds: tuple[Words, ...]  # where the low half of a word passes to the next opponent
+    probabilities: Floats  # `(19683, 9)`, of each cell in each position
 
 
 @cache
 def policies(mixture: Mixture) -> Policies:
-    """Return what named opponents play; see `Policies`."""
     sets = [NAMED[name]() for name, _ in mixture]
     weights = np.array([probability for _, probability in mixture])
     shares = np.zeros((3**CELLS, CELLS))

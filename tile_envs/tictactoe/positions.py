@@ -12,7 +12,6 @@ Sets of cells are bits; see `tile_envs.base.sets`.
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,39 +39,20 @@ PLAYED = {"X": (X,), "O": (O,), "random": (X, O), "both": (X, O)}
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """The 3**9 positions, by code, reachable in play or not.
+    """The 3**9 positions, by code, reachable in play or not."""
 
-    Attributes:
-        marks: `(19683, 3, 3) int8`, 1 X, -1 O, 0 empty.
-        views: `(3, 19683, 3, 3) int8`, the marks as the side `1` or `-1` (the first index) sees
-            them: own 1, other -1.
-        winner: `int64`, 1 X, -1 O, 0 nobody.
-        over: `bool`, whether somebody has won or the board is full.
-        to_move: `int64`, 1 X, -1 O; X whenever neither has set more marks.
-        legal: `int64`, the set of cells that can be played: none once the game is over.
-        masks: `(19683, 9) int8`, the same as an action mask.
-        children: `(19683, 9) int64`, what each cell leads to; illegal ones to the same position.
-        reachable: `bool`, whether play can lead there.
-        seen: `bool`, whether play can lead there with X and O exchanged or not.
-        value: `int64`, the result for X when both play perfectly.
-        best: `int64`, the set of cells that keep that value.
-    """
-
-    marks: NDArray[np.int8]
-    views: NDArray[np.int8]
-    winner: Ints
-    over: NDArray[np.bool_]
-    to_move: Ints
-    legal: Ints
-    masks: NDArray[np.int8]
-    children: Ints
-    reachable: NDArray[np.bool_]
-    seen: NDArray[np.bool_]
-    value: Ints
-    best: Ints
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return solve, ()  # a pickle names the tables instead of holding them
+    marks: NDArray[np.int8]  # `(19683, 3, 3)`, 1 X, -1 O, 0 empty
+    views: NDArray[np.int8]  # `(3, 19683, 3, 3)`, as side 1 or -1, the first index, sees them
+    winner: Ints  # 1 X, -1 O, 0 nobody
+    over: NDArray[np.bool_]  # whether somebody has won or the board is full
+    to_move: Ints  # 1 X, -1 O; X whenever neither has set more marks
+    legal: Ints  # the set of cells that can be played: none once the game is over
+    masks: NDArray[np.int8]  # `(19683, 9)`, the same as an action mask
+    children: Ints  # `(19683, 9)`, what each cell leads to; illegal ones to the same position
+    reachable: NDArray[np.bool_]  # whether play can lead there
+    seen: NDArray[np.bool_]  # whether play can lead there with X and O exchanged or not
+    value: Ints  # the result for X when both play perfectly
+    best: Ints  # the set of cells that keep that value
 
 
 @cache
@@ -180,8 +160,6 @@ def checked_marks(boards: ArrayLike) -> NDArray[np.int8]:
     if array.ndim != 3 or array.shape[1:] != (SIDE, SIDE):
         raise UsageError(f"boards must have shape (n, {SIDE}, {SIDE}), got {array.shape}.")
     if array.dtype.kind not in "iu" or not np.isin(array, (0, X, O)).all():
-        raise UsageError(
-            f"boards must hold the integers 1, -1 and 0, got dtype {array.dtype} "
-            f"with values {np.unique(array)[:6].tolist()}."
-        )
+        found = f"dtype {array.dtype} with values {np.unique(array)[:6].tolist()}"
+        raise UsageError(f"boards must hold the integers 1, -1 and 0, got {found}.")
     return array.astype(np.int8)
