@@ -79,23 +79,6 @@ class NumpyEngine:
         self.games = Games(state, Episodes(*counts, np.zeros(n, np.uint64)))
         self._game, self._limits = game, limits
 
-    def advance(self, actions: Any, same_step: bool) -> Transition:
-        """Play one action `(n,)` in every game; those that were over begin anew instead.
-
-        With `same_step`, games that end begin anew at once.  Nothing has changed if an opponent or
-        a placer of a user's fails.
-        """
-        games, transition = self._play(actions)
-        over = games.state.over
-        if same_step and np.count_nonzero(over):
-            ended = np.flatnonzero(over)
-            last = {name: values[ended] for name, values in transition.infos.items()}
-            final = Final(ended, transition.observations[ended], last)
-            transition = transition._replace(final=final)
-            self._begin_shown(games, ended, transition)
-        self.games = games
-        return transition
-
     def begin(self, where: Indices, streams: Words, positions: Positions | None = None) -> None:
         """Begin some games anew, in place, where random streams `(n,)` are."""
         _begin(self._game, self.games, where, streams, positions)
@@ -108,7 +91,12 @@ class NumpyEngine:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
         return self._game._choose(self.games.state, words)
 
-    def _play(self, actions: Any) -> tuple[Games, Transition]:
+    def play(self, actions: Any) -> tuple[Games, Transition]:
+        """Play one action `(n,)` in every game; those that were over begin anew instead.
+
+        Returns the games afterwards, which become `games` if the caller keeps them, so nothing has
+        changed if a user's opponent or placer fails.
+        """
         game, (before, episodes) = self._game, self.games
         due = before.over
         actions = checked_actions(actions, len(due), game.n_actions)
@@ -131,7 +119,7 @@ class NumpyEngine:
         observations, infos = _show(game, state, illegal)
         return after, Transition(observations, rewards, terminations, truncations, infos)
 
-    def _begin_shown(self, games: Games, where: NDArray[np.intp], transition: Transition) -> None:
+    def begin_shown(self, games: Games, where: NDArray[np.intp], transition: Transition) -> None:
         """Begin some games anew, and let a transition show their first positions."""
         begun = _begin(self._game, games, where, games.state.streams)
         observations, infos = _show(self._game, begun, np.zeros(len(where), np.bool_))

@@ -24,7 +24,7 @@ from tile_envs.base.tables import for_loops
 from tile_envs.base.threads import play_shared
 from tile_envs.game import Game, Ints
 
-_BOOL = np.dtype(np.bool_)  # numpy looks up the dtype of a type each time
+_BOOL, _LONG = np.dtype(np.bool_), np.dtype(np.int64)  # looked up once
 _ROW = Word(MOST)
 
 World = Any
@@ -136,7 +136,7 @@ class CompiledEngine(NumpyEngine):
 
     def __init__(self, game: Game, n: int, limits: Limits, threads: int, loops: Loops) -> None:
         super().__init__(game, n, limits)
-        self.threads, self.loops = threads, loops
+        self._n, self.threads, self.loops = n, threads, loops
         observations, infos = self.show()
         self._observations = observations.shape, observations.dtype
         self._infos = {name: (array.shape, array.dtype) for name, array in infos.items()}
@@ -144,16 +144,16 @@ class CompiledEngine(NumpyEngine):
         tables = map(for_loops, loops.tables)
         self._arrays = *episodes, *limits, *loops.state(state), *tables
         none = np.empty(0, np.int64)
-        arguments = none, *self._shown(self._empty()), *self._arrays
+        arrays = *self._shown(self._empty()), *self._arrays
         with announced(str(game)):
-            loops.play(0, 0, *arguments)
-            loops.begin(*arguments)
+            loops.play(0, 0, none, *arrays)
+            loops.begin(none, *arrays)
             _choose(none.view(np.uint64), none)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled code is not pickled, nor are its arrays, views of those of the games.
-        n, made = len(self.games.state.over), (self._game, self._limits, self.threads)
-        return engine.engine_of, (made[0], n, *made[1:]), self.games
+        made = self._game, self._n, self._limits, self.threads
+        return engine.engine_of, made, self.games
 
     def __setstate__(self, games: Games) -> None:
         for ours, theirs in zip(self.games, games, strict=True):
@@ -164,18 +164,20 @@ class CompiledEngine(NumpyEngine):
         actions: Ints = _choose(words, self.games.state.legal)
         return actions
 
-    def _play(self, actions: Any) -> tuple[Games, Transition]:
-        n, shared = len(self.games.state.over), self.threads > 1
-        transition, n_actions = self._empty(), self._game.n_actions
-        chosen = checked_actions(actions, n, n_actions) if shared else shaped_actions(actions, n)
-        arguments = chosen, *self._shown(transition), *self._arrays
-        if shared:
-            play_shared(self.loops.play, n, self.threads, arguments)
-        elif not self.loops.play(0, n, *arguments):
-            checked_actions(actions, n, n_actions)  # says which one it is
+    def play(self, actions: Any) -> tuple[Games, Transition]:
+        n, play, transition = self._n, self.loops.play, self._empty()
+        is_usual = type(actions) is np.ndarray and actions.shape == (n,) and actions.dtype is _LONG
+        if not (is_usual and actions.flags.carray):
+            actions = shaped_actions(actions, n)
+        arrays = *self._shown(transition), *self._arrays
+        if self.threads > 1:
+            checked_actions(actions, n, self._game.n_actions)
+            play_shared(play, n, self.threads, (actions, *arrays))
+        elif not play(0, n, actions, *arrays):
+            checked_actions(actions, n, self._game.n_actions)  # says which one it is
         return self.games, transition
 
-    def _begin_shown(self, games: Games, where: NDArray[np.intp], transition: Transition) -> None:
+    def begin_shown(self, games: Games, where: NDArray[np.intp], transition: Transition) -> None:
         self.loops.begin(where, *self._shown(transition), *self._arrays)
 
     def _shown(self, transition: Transition) -> tuple[Any, ...]:
@@ -183,7 +185,7 @@ class CompiledEngine(NumpyEngine):
 
     def _empty(self) -> Transition:
         """Return a transition of arrays that the loops fill."""
-        n, empty = len(self.games.state.over), np.empty
+        n, empty = self._n, np.empty
         ends = empty(n), empty(n, _BOOL), empty(n, _BOOL)
         infos = {name: empty(*form) for name, form in self._infos.items()}
         return Transition(empty(*self._observations), *ends, infos)

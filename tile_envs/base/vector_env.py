@@ -208,7 +208,15 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             over = checks.brief(np.flatnonzero(games.state.over).tolist())
             remedy = "call reset(options={'reset_mask': …}) before the next step()"
             raise ResetNeeded(f"games {over} are over and autoreset is disabled: {remedy}.")
-        return self._engine.advance(actions, mode is AutoresetMode.SAME_STEP)
+        games, transition = self._engine.play(actions)
+        if mode is AutoresetMode.SAME_STEP and np.count_nonzero(games.state.over):
+            ended = np.flatnonzero(games.state.over)
+            last = {name: values[ended] for name, values in transition.infos.items()}
+            final = Final(ended, transition.observations[ended], last)
+            transition = transition._replace(final=final)
+            self._engine.begin_shown(games, ended, transition)
+        self._engine.games = games  # now that no opponent of a user's has failed
+        return transition
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
         """Draw a legal action for every game, uniformly, `(num_envs,)`; 0 for games that are over.
