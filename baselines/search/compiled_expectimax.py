@@ -21,12 +21,12 @@ from baselines.ntuple.ntuple import NTuple
 from baselines.search.leaves import Leaves, last_chance, leaves_of
 from tile_envs.base.compiled import HALF, ONE, Word, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
+from tile_envs.sliding.compiled import count
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
     Lines,
-    count,
     game_tables,
     placed,
     possible_cells,

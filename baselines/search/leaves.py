@@ -30,6 +30,7 @@ from baselines.ntuple.values import (
 )
 from tile_envs.base.compiled import ONE, Word, compiled
 from tile_envs.base.random_stream import Words
+from tile_envs.sliding.compiled import count, is_vertical
 from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
@@ -38,8 +39,6 @@ from tile_envs.sliding.packed.kernels import (
     TO_REWARD,
     GameTables,
     Lines,
-    count,
-    is_vertical,
     line_of,
     possible_cells,
     transposed,

@@ -5,12 +5,12 @@ import numpy as np
 from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Floats, Ints
+from tile_envs.sliding.compiled import count
 from tile_envs.sliding.packed.kernels import (
     ACTIONS_END,
     CELL,
     CELL_IN_LINE,
     GameTables,
-    count,
     following,
     line_of,
     pushed_to,

@@ -10,9 +10,9 @@ from tile_envs.base.checks import as_array
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Ints
 from tile_envs.sliding.cells import batch as cells
+from tile_envs.sliding.chance import ADVERSARY, RANDOM, Placer, answers
 from tile_envs.sliding.packed import batch as packed
 from tile_envs.sliding.packed.tables import compile_tables, packs
-from tile_envs.sliding.placer import ADVERSARY, RANDOM, Placer, answers
 from tile_envs.sliding.rules import MAX_SIDE, MIN_CELLS, Rules, is_board
 
 Boards = NDArray[np.uint8]

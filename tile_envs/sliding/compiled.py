@@ -1,15 +1,19 @@
 """What compiled loops of sliding games share, however their boards are held."""
 
-import numpy as np
+from typing import Any
 
-from tile_envs.base.compiled import HALF, Word, compiled, compiled_loop
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.base import random_stream
+from tile_envs.base.compiled import HALF, ONE, Word, compiled, compiled_loop
 from tile_envs.base.compiled_episodes import World
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Ints
-from tile_envs.sliding.game import KTH_LEGAL, N_LEGAL
-from tile_envs.sliding.rules import ACTIONS
+from tile_envs.sliding.game import KTH_LEGAL, N_LEGAL, SlidingGame
+from tile_envs.sliding.rules import ACTIONS, UP
 
-ACTIONS_END = Word(len(ACTIONS))
+ACTIONS_END, LOW_HALF = Word(len(ACTIONS)), Word(random_stream.LOW_HALF)
 # What spreads four bits to a byte each: bit k of copy k stays.
 FOUR_TIMES, LOWEST_BITS = Word(0x00204081), Word(0x01010101)
 
@@ -29,3 +33,41 @@ def show_infos(world: World, i: int) -> None:
     world.shown_scores[i] = world.scores[i]
     world.max_tiles[i] = world.faces[world.largest[i]]
     world.shown_illegal[i] = world.illegal[i]
+
+
+def spawn_tables(game: SlidingGame) -> tuple[Words, Words, NDArray[np.float64]]:
+    """Return the tiles, their cumulative thresholds in [0, 2**32], and their probabilities."""
+    distribution = game.distribution
+    return (
+        np.array(distribution.tiles, np.uint64),
+        np.array((*distribution.thresholds, LOW_HALF + ONE), np.uint64),
+        np.array(distribution.probabilities),
+    )
+
+
+@compiled
+def drawn_tile(game: Any, word: Word) -> Word:
+    """Return the index of the tile that a random word makes appear.
+
+    `game` is anything that holds the first two of `spawn_tables`.
+    """
+    which = 0
+    while (word & LOW_HALF) >= game.thresholds[which]:
+        which += 1
+    tile: Word = game.tiles[which]
+    return tile
+
+
+@compiled
+def is_vertical(action: Word) -> bool:
+    """Tell whether an action pushes columns: up and down are even, left and right odd."""
+    return bool(action & ONE == Word(UP))
+
+
+@compiled
+def count(cells: Word) -> Word:
+    n = Word(0)
+    while cells:
+        cells &= cells - ONE
+        n += ONE
+    return n

@@ -19,11 +19,20 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Game, Info, Ints, Observations, Positions, Replies, Symmetries
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
-from tile_envs.sliding.cells.batch import Pairs, compile_pairs
+from tile_envs.sliding.chance import (
+    ADVERSARY,
+    NAMED,
+    RANDOM,
+    START_FRACTION,
+    Placer,
+    SpawnDistribution,
+    Start,
+    Starts,
+    checked_starts,
+)
 from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables, packs
-from tile_envs.sliding.placer import ADVERSARY, NAMED, RANDOM, Placer
+from tile_envs.sliding.pairs import Pairs, compile_pairs
 from tile_envs.sliding.rules import ACTIONS, Rules, Spawn, checked_shape, checked_spawn
-from tile_envs.sliding.spawn import START_FRACTION, SpawnDistribution, Start, Starts, checked_starts
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
 """The largest scores that a game starts with and that a state has.
@@ -80,7 +89,7 @@ class SlidingGame(Game):
             `(face, probability)` pairs; None is that of the rules.
         start_tiles: How many tiles a game starts with, or their faces.
         placer: Who places the new tiles: "random", "adversary", or an object with `place` (see
-            `tile_envs.sliding.placer`).
+            `tile_envs.sliding.chance`).
         starts: Boards that new games begin with, `(m, R, C)` or their file, or None.  Games that
             differ only in where they begin are equal.
         start_fraction: The fraction of new games that begin with one of these boards.
@@ -291,7 +300,7 @@ class SlidingGame(Game):
         """Return the boards that may follow afterstates: every new tile on every possible cell.
 
         These are the empty cells, the worst ones, or the one that an object chooses (see
-        `tile_envs.sliding.placer`).  The boards are listed tile by tile, the smallest first.
+        `tile_envs.sliding.chance`).  The boards are listed tile by tile, the smallest first.
         """
         boards = batch.checked_boards(afterstates, self.rules)
         parts = []

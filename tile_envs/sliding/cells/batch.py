@@ -5,88 +5,19 @@ neighboring games; so they are in the memory of a state.  `lookup_of`, `hold`, `
 `draw`, `follow` and `afterstates` are those of `packed.batch`, too: see `boards.held_as`.
 """
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.random_stream import Words
-from tile_envs.base.tables import shared
 from tile_envs.game import Ints
-from tile_envs.sliding.placer import RANDOM, Placer, answers, one_of
-from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, Rules
+from tile_envs.sliding.chance import RANDOM, Placer, Start, answers, one_of
+from tile_envs.sliding.pairs import Cells, Pairs, compile_pairs, pair_of, push_to_low_end
+from tile_envs.sliding.rules import ACTIONS, Rules
 
-if TYPE_CHECKING:
-    from tile_envs.sliding.spawn import Start
-
-Cells = NDArray[np.uint8]
-
-TILE_BITS = 5
-_ALL_TILES = 1 << TILE_BITS
 _ACTIONS = np.arange(len(ACTIONS))[:, None]
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """What two neighboring tiles a and b do, looked up by `a << 5 | b`, `(1024,)`.
-
-    Attributes:
-        merged: `uint8`, the tile that they make, a being the nearer one to the wall; 0 if none.
-        row_legal: `uint8`, the actions, as bits, that change a row with b on the right of a.
-        column_legal: `uint8`, the actions that change a column with b below a.
-        faces: `(32,) int64`, the face of each tile; 0 beyond the largest.
-    """
-
-    merged: NDArray[np.uint8]
-    row_legal: NDArray[np.uint8]
-    column_legal: NDArray[np.uint8]
-    faces: NDArray[np.int64]
-
-
-@cache
-def compile_pairs(rules: Rules) -> Pairs:
-    """Compile the pairs of a game, once per process."""
-    merged = np.zeros((_ALL_TILES, _ALL_TILES), np.uint8)
-    for a, b, c in rules.merges:
-        merged[a, b] = c
-    faces = np.zeros(_ALL_TILES, np.int64)
-    faces[: len(rules.faces)] = rules.faces
-    tiles = np.arange(_ALL_TILES) > 0
-    to_a = (~tiles[:, None] & tiles | (merged > 0)).ravel()
-    to_b = (tiles[:, None] & ~tiles | (merged.T > 0)).ravel()
-    row_legal, column_legal = (
-        (to_a << low | to_b << high).astype(np.uint8) for low, high in ((LEFT, RIGHT), (UP, DOWN))
-    )
-    return shared(Pairs(merged.ravel(), row_legal, column_legal, faces))
-
-
-def push_to_low_end(pairs: Pairs, cells: Cells) -> NDArray[np.int64]:
-    """Push lines of cells `(length, lines, n)` to index 0, in place; return all rewards `(n,)`."""
-    length = len(cells)
-    for end in range(length - 1, 0, -1):  # let the empty cells bubble to the high end
-        for i in range(end):
-            moved = cells[i + 1] * (cells[i] == 0)
-            cells[i] += moved
-            cells[i + 1] -= moved
-    rewards = np.zeros(cells.shape[1:], np.int64)
-    for i in range(length - 1):  # from the wall on; a merged tile is left behind, so it rests
-        made = pairs.merged.take(_pair(cells[i], cells[i + 1]))
-        rewards += pairs.faces.take(made)
-        apart = made == 0
-        cells[i] *= apart
-        cells[i] += made
-        # Where two have merged, those beyond move on by one: x ^ ((x ^ y) * bit) picks y.
-        swap = cells[i + 1 : -1] ^ cells[i + 2 :]
-        swap *= ~apart
-        cells[i + 1 : -1] ^= swap
-        cells[-1] *= apart
-    total: NDArray[np.int64] = rewards.sum(axis=0)
-    return total
 
 
 def push(pairs: Pairs, boards: Cells, actions: Ints) -> tuple[Cells, Ints]:
@@ -119,13 +50,6 @@ def afterstates(pairs: Pairs, boards: Cells) -> tuple[Cells, NDArray[np.int64], 
     return every_action, rewards.reshape(n, n_actions), legal(pairs, boards)
 
 
-def _pair(a: Cells, b: Cells) -> NDArray[np.intp]:
-    index = a.astype(np.intp)
-    index <<= TILE_BITS
-    index |= b
-    return index
-
-
 def lookup_of(rules: Rules, shape: tuple[int, int]) -> Pairs:
     return compile_pairs(rules)
 
@@ -142,7 +66,7 @@ def legal(pairs: Pairs, boards: Cells) -> Ints:
         (pairs.row_legal, boards[:, :-1], boards[:, 1:]),
         (pairs.column_legal, boards[:-1], boards[1:]),
     ):
-        actions |= np.bitwise_or.reduce(of_pair.take(_pair(a, b)), axis=(0, 1))
+        actions |= np.bitwise_or.reduce(of_pair.take(pair_of(a, b)), axis=(0, 1))
     return actions
 
 

@@ -9,16 +9,23 @@ from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_lo
 from tile_envs.base.compiled_episodes import Code, all_inside, begun, clear, finish, world_of
 from tile_envs.base.episodes import Outcome
 from tile_envs.game import Ints
-from tile_envs.sliding.cells import batch
-from tile_envs.sliding.compiled import choose, show_infos
+from tile_envs.sliding.compiled import (
+    LOW_HALF,
+    choose,
+    count,
+    drawn_tile,
+    is_vertical,
+    show_infos,
+    spawn_tables,
+)
 from tile_envs.sliding.game import SlidingGame, State
-from tile_envs.sliding.packed.kernels import LOW_HALF, count, drawn_tile, is_vertical, spawn_tables
+from tile_envs.sliding.pairs import TILE_BITS
 from tile_envs.sliding.rules import DOWN, LEFT, UP
 
 Board = NDArray[np.uint8]
 """The cells of one game, `(R * C,)`."""
 
-NONE, TILE_BITS = Word(0), Word(batch.TILE_BITS)
+NONE, TO_FIRST = Word(0), Word(TILE_BITS)
 TO_UP, TO_DOWN, TO_LEFT = Word(UP), Word(DOWN), Word(LEFT)
 
 SHOWN = "observations masks shown_scores max_tiles shown_illegal"
@@ -107,7 +114,7 @@ def push(world: World, board: Board, action: Word) -> Word:
         for place in range(length):
             cell = begin + place * along
             tile = Word(board[cell])
-            made = Word(world.merged[last << TILE_BITS | tile])
+            made = Word(world.merged[last << TO_FIRST | tile])
             is_tile, is_merge = np.int64(tile != NONE), np.int64(made != NONE)
             board[cell] = 0
             board[free - is_merge * along] = made if is_merge else tile
@@ -137,7 +144,7 @@ def settle(world: World, i: int, board: Board) -> None:
         for column in range(world.n_columns):
             tile = Word(board[cell])
             largest = max(largest, tile)
-            pairs = tile << TILE_BITS
+            pairs = tile << TO_FIRST
             if column + 1 < world.n_columns:
                 legal |= Word(world.row_legal[pairs | Word(board[cell + 1])])
             if row + 1 < world.n_rows:

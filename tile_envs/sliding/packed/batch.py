@@ -6,24 +6,19 @@ packed lines (see `tables`), both kept, so that a push and the legal actions are
 neighboring games.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.random_stream import Words, choose
 from tile_envs.game import Ints
+from tile_envs.sliding.chance import RANDOM, Start, answers, one_of
 from tile_envs.sliding.packed import tables
 from tile_envs.sliding.packed.tables import PACKED_SIDE, Lines, Tables
-from tile_envs.sliding.placer import RANDOM, answers, one_of
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, VERTICAL
-
-if TYPE_CHECKING:
-    from tile_envs.sliding.spawn import Start
 
 Boards = NDArray[np.uint8]
 

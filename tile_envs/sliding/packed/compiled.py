@@ -10,7 +10,7 @@ from tile_envs.base.compiled_episodes import Code, all_inside, begun, clear, fin
 from tile_envs.base.episodes import Outcome
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Ints
-from tile_envs.sliding.compiled import choose, show_infos
+from tile_envs.sliding.compiled import LOW_HALF, choose, drawn_tile, is_vertical, show_infos
 from tile_envs.sliding.game import SlidingGame, State
 from tile_envs.sliding.packed import kernels
 from tile_envs.sliding.packed.tables import PACKED_SIDE
@@ -63,7 +63,7 @@ def begin_all(games: Ints, *arrays: Any) -> None:
 @compiled
 def play(world: World, i: int, action: Word) -> float:
     """Play a legal action in one game; return the reward."""
-    axis = 1 if kernels.is_vertical(action) else 0
+    axis = 1 if is_vertical(action) else 0
     boards, tables = world.boards, world.tables
     a, b = Word(boards[i, 0, axis]), Word(boards[i, 1, axis])
     c, d = Word(boards[i, 2, axis]), Word(boards[i, 3, axis])
@@ -72,7 +72,7 @@ def play(world: World, i: int, action: Word) -> float:
     world.streams[i] = position
     word = mixed(position)
     rows, columns = kernels.both_following(tables, tables.adversarial, action, after, word)
-    settle(world, i, rows, columns, max(after.largest, kernels.drawn_tile(tables, word)))
+    settle(world, i, rows, columns, max(after.largest, drawn_tile(tables, word)))
     world.scores[i] += np.int64(after.reward)
     return np.float64(after.reward)
 
@@ -88,7 +88,7 @@ def begin(world: World, listed: Words | None, i: int) -> None:
     if listed is not None:
         position += NEXT
         word = mixed(position)
-        if word & kernels.LOW_HALF < Word(world.threshold):
+        if word & LOW_HALF < Word(world.threshold):
             at = (word >> HALF) * Word(len(listed)) >> HALF
             a, b, c, d = listed[at, 0], listed[at, 1], listed[at, 2], listed[at, 3]
             largest = listed[at, 4]
@@ -96,7 +96,7 @@ def begin(world: World, listed: Words | None, i: int) -> None:
     for fixed in tiles:
         position += NEXT
         word = mixed(position)
-        tile = fixed if fixed else kernels.drawn_tile(world.tables, word)
+        tile = fixed if fixed else drawn_tile(world.tables, word)
         largest = max(largest, tile)
         cells = kernels.empty_cells(world.tables, a, b, c, d)
         a, b, c, d = kernels.placed(a, b, c, d, kernels.one_of(world.tables, cells, word), tile)

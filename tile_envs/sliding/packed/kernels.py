@@ -5,21 +5,21 @@ A board is four packed lines a, b, c, d (see `tables`), its rows or its columns.
 This module imports numba, so the package imports it only once compiled loops are asked for.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base import random_stream
 from tile_envs.base.checks import brief
 from tile_envs.base.compiled import HALF, ONE, Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.boards import checked_boards
+from tile_envs.sliding.chance import ADVERSARY, NAMED
+from tile_envs.sliding.compiled import count, drawn_tile, is_vertical, spawn_tables
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import tables
 from tile_envs.sliding.packed.batch import pack
-from tile_envs.sliding.placer import ADVERSARY, NAMED
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 
 Lines = tuple[Word, Word, Word, Word]
@@ -34,7 +34,6 @@ LOW_BLOCK, EVEN_CELLS = Word(tables.LOW_BLOCK), Word(tables.EVEN_CELLS)
 PATTERN_ACTION = Word(tables.PATTERN_ACTION_WEIGHT)
 _, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, tables.PATTERN_WEIGHTS)
 CELL_IN_LINE, ALL_CELLS = Word(tables.CELL_MASK), Word(tables.CELLS)
-LOW_HALF = Word(random_stream.LOW_HALF)
 # Words, all of one type: numba would compile `gain` anew for each literal number.
 TO_UP, TO_RIGHT, TO_DOWN, TO_LEFT = map(Word, (UP, RIGHT, DOWN, LEFT))
 
@@ -95,16 +94,6 @@ def game_tables(game: SlidingGame) -> GameTables:
     )
 
 
-def spawn_tables(game: SlidingGame) -> tuple[Words, Words, NDArray[np.float64]]:
-    """Return the `tiles`, `thresholds` and `probabilities` of `GameTables`."""
-    distribution = game.distribution
-    return (
-        np.array(distribution.tiles, np.uint64),
-        np.array((*distribution.thresholds, LOW_HALF + ONE), np.uint64),
-        np.array(distribution.probabilities),
-    )
-
-
 def rows_of(game: SlidingGame, boards: ArrayLike) -> Words:
     """Return the rows of boards of the game and shape, `(n, 4) uint64`."""
     checked = checked_boards(boards, game.rules)
@@ -124,12 +113,6 @@ def transposed(a: Word, b: Word, c: Word, d: Word) -> Lines:
     a, b = a ^ swap << CELL, b ^ swap
     swap = (c >> CELL ^ d) & EVEN_CELLS
     return a, b, c ^ swap << CELL, d ^ swap
-
-
-@compiled
-def is_vertical(action: Word) -> bool:
-    """Tell whether an action pushes columns: up and down are even, left and right odd."""
-    return bool(action & ONE == Word(UP))
 
 
 @compiled
@@ -222,19 +205,6 @@ def both_following(
 
 
 @compiled
-def drawn_tile(game: Any, word: Word) -> Word:
-    """Return the index of the tile that a random word makes appear.
-
-    It takes anything that holds `tiles` and `thresholds` as `GameTables` does.
-    """
-    which = 0
-    while (word & LOW_HALF) >= game.thresholds[which]:
-        which += 1
-    tile: Word = game.tiles[which]
-    return tile
-
-
-@compiled
 def one_of(game: GameTables, cells: Word, word: Word) -> Word:
     """Choose one of a set of cells by a random word, and return it as `placed` takes it."""
     k = (word >> HALF) * count(cells) >> HALF
@@ -242,15 +212,6 @@ def one_of(game: GameTables, cells: Word, word: Word) -> Word:
         cells &= cells - ONE
     row, column = divmod(count((cells & ~cells + ONE) - ONE), Word(game.columns))
     return row << CELL | column * CELL
-
-
-@compiled
-def count(cells: Word) -> Word:
-    n = Word(0)
-    while cells:
-        cells &= cells - ONE
-        n += ONE
-    return n
 
 
 @compiled
@@ -278,7 +239,7 @@ def empty_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
 def worst_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
     """Return where the named adversary may place a tile on an afterstate, whatever the placer.
 
-    These are the worst cells for the player (see `tile_envs.sliding.placer`), as bits
+    These are the worst cells for the player (see `tile_envs.sliding.chance`), as bits
     `1 << row * columns + column`; 0 if no cell is empty.
     """
     e, f, g, h = transposed(a, b, c, d)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tile_envs.base.tables import shared
 from tile_envs.errors import UsageError
-from tile_envs.sliding.cells.batch import TILE_BITS, compile_pairs, push_to_low_end
+from tile_envs.sliding.pairs import TILE_BITS, compile_pairs, push_to_low_end
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, VERTICAL, Rules
 
 assert sys.byteorder == "little", "the first cell of a line is its lowest byte"
