@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from baselines.ntuple.network import Indices, Weights
 from baselines.ntuple.values import Net, best_move, look_up, room_for, sum_up
+from baselines.pushes import following
 from tile_envs.base.compiled import NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
-from tile_envs.sliding.packed.kernels import ACTIONS_END, Pushed, following
+from tile_envs.sliding.compiled import ACTIONS_END
+from tile_envs.sliding.packed.kernels import Pushed
 
 Sums = NDArray[np.float64]
 """Over all updates, `(2,)`: the sum of |δ|, and that of |E| / A of all entries they changed."""

@@ -2,20 +2,12 @@
 
 import numpy as np
 
+from baselines.pushes import following, pushed_to
 from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Floats, Ints
-from tile_envs.sliding.compiled import count
-from tile_envs.sliding.packed.kernels import (
-    ACTIONS_END,
-    CELL,
-    CELL_IN_LINE,
-    GameTables,
-    following,
-    line_of,
-    pushed_to,
-    transposed,
-)
+from tile_envs.sliding.compiled import ACTIONS_END, count
+from tile_envs.sliding.packed.kernels import CELL, CELL_IN_LINE, GameTables, line_of, transposed
 
 Table = tuple[Floats, Ints, Words, Words, Word]
 """The values and visits of a `QTable`, `(boards, n_actions)`, which are changed in place; the

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tile_envs.base import random_stream
 from tile_envs.base.compiled import HALF, ONE, Word, compiled, compiled_loop
@@ -35,21 +34,17 @@ def show_infos(world: World, i: int) -> None:
     world.shown_illegal[i] = world.illegal[i]
 
 
-def spawn_tables(game: SlidingGame) -> tuple[Words, Words, NDArray[np.float64]]:
-    """Return the tiles, their cumulative thresholds in [0, 2**32], and their probabilities."""
-    distribution = game.distribution
-    return (
-        np.array(distribution.tiles, np.uint64),
-        np.array((*distribution.thresholds, LOW_HALF + ONE), np.uint64),
-        np.array(distribution.probabilities),
-    )
+def spawn_tables(game: SlidingGame) -> tuple[Words, Words]:
+    """Return the tiles that can appear, and their cumulative thresholds in [0, 2**32]."""
+    tiles, thresholds = game.distribution.tiles, game.distribution.thresholds
+    return np.array(tiles, np.uint64), np.array((*thresholds, LOW_HALF + ONE), np.uint64)
 
 
 @compiled
 def drawn_tile(game: Any, word: Word) -> Word:
     """Return the index of the tile that a random word makes appear.
 
-    `game` is anything that holds the first two of `spawn_tables`.
+    `game` is anything that holds the `tiles` and `thresholds` of `spawn_tables`.
     """
     which = 0
     while (word & LOW_HALF) >= game.thresholds[which]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -183,10 +183,6 @@ class SlidingGame(Game):
         boards: Any = np.empty((0, *self.shape), np.uint8) if self.starts is None else self.starts
         threshold = round(self.start_fraction * 2**32)
         return Start(self.distribution, self.shape, tuple(fixed), boards, threshold)
-
-    def without_starts(self) -> SlidingGame:
-        """Return the same game with ordinary starts alone."""
-        return replace(self, starts=None, start_fraction=START_FRACTION)
 
     @cached_property
     def cells_needed(self) -> dict[int, int]:

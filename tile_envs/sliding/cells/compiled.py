@@ -167,7 +167,7 @@ def code(game: SlidingGame) -> Code:
     listed = start.listed.reshape(-1, n_cells) if len(start.listed) else None
     starts = np.array(start.tiles, np.uint64), listed, start.threshold
     looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
-    lookup = *game.shape, Word(game.last_tile), *looked_up, *starts, *spawn_tables(game)[:2]
+    lookup = *game.shape, Word(game.last_tile), *looked_up, *starts, *spawn_tables(game)
     return Code(play_all, begin_all, choose, "legal", _shown, _state, lookup)
 
 

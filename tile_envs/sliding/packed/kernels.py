@@ -8,7 +8,7 @@ This module imports numba, so the package imports it only once compiled loops ar
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tile_envs.base.checks import brief
 from tile_envs.base.compiled import HALF, ONE, Word, compiled
@@ -24,7 +24,6 @@ from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 
 Lines = tuple[Word, Word, Word, Word]
 
-ACTIONS_END = Word(LEFT + 1)
 CELL, TWO_CELLS = Word(tables.CELL_BITS), Word(2 * tables.CELL_BITS)
 LINE, LINE_BITS = Word(tables.LINE_MASK), Word(tables.LINE_BITS)
 REWARD, TO_REWARD = Word(tables.REWARD_MASK), Word(tables.REWARD_SHIFT)
@@ -47,10 +46,8 @@ class GameTables(NamedTuple):
     empty_cell: Words
     tiles: Words  # the tile indices that can appear
     thresholds: Words  # cumulative ones of these tiles in [0, 2**32], the last one included
-    probabilities: NDArray[np.float64]
     rows: int  # of a board
     columns: int
-    square: bool  # whether the two numbers are equal
     # True if the named adversary places the new tiles, None if they are placed uniformly: two
     # types, so that code is compiled for each.
     adversarial: bool | None
@@ -87,7 +84,6 @@ def game_tables(game: SlidingGame) -> GameTables:
         of_rules.empty_cell.view(np.uint64),
         *spawn_tables(game),
         *game.shape,
-        square=game.shape[0] == game.shape[1],
         adversarial=True if game.placer == ADVERSARY else None,
         last_tile=Word(last),
         last_leaves=Word(min([last, *shrunk])),
@@ -140,24 +136,6 @@ def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> 
 
 
 @compiled
-def pushed_to(
-    game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word, columns: Lines
-) -> Pushed:
-    """Push a board, given as its rows and its columns."""
-    if is_vertical(action):
-        return push(game, action, columns[0], columns[1], columns[2], columns[3])
-    return push(game, action, a, b, c, d)
-
-
-@compiled
-def rows_after(game: GameTables, action: Word, after: Pushed) -> Lines:
-    """Return the rows of an afterstate up to symmetry: on a square board maybe its columns."""
-    if not game.square and is_vertical(action):
-        return transposed(after.a, after.b, after.c, after.d)
-    return after.a, after.b, after.c, after.d
-
-
-@compiled
 def line_of(a: Word, b: Word, c: Word, d: Word, i: int) -> Word:
     return a if i == 0 else b if i == 1 else c if i == 2 else d
 
@@ -178,16 +156,10 @@ def placed(a: Word, b: Word, c: Word, d: Word, cell: Word, tile: Word) -> Lines:
 
 
 @compiled
-def following(game: GameTables, action: Word, after: Pushed, word: Word) -> Lines:
-    """Return the rows of the state that follows a push, as the environments make it of a word."""
-    return both_following(game, game.adversarial, action, after, word)[0]
-
-
-@compiled
 def both_following(
     game: GameTables, adversarial: bool | None, action: Word, after: Pushed, word: Word
 ) -> tuple[Lines, Lines]:
-    """Return the rows and the columns of the state that follows a push; see `following`."""
+    """Return the rows and the columns of the state that follows a push, by a random word."""
     # As an argument of its own, `adversarial` has numba leave out the branch that is never taken:
     # `worst_cells` takes half a second to compile.
     lines, tile = (after.a, after.b, after.c, after.d), drawn_tile(game, word)
@@ -212,14 +184,6 @@ def one_of(game: GameTables, cells: Word, word: Word) -> Word:
         cells &= cells - ONE
     row, column = divmod(count((cells & ~cells + ONE) - ONE), Word(game.columns))
     return row << CELL | column * CELL
-
-
-@compiled
-def possible_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
-    """Return where a tile may appear on an afterstate, as `worst_cells` does."""
-    if game.adversarial is not None:
-        return worst_cells(game, a, b, c, d, tile)
-    return empty_cells(game, a, b, c, d)
 
 
 @compiled
