@@ -1,29 +1,26 @@
-"""Batched boards in public, `(n, R, C) uint8` tile indices: legal moves, afterstates, new tiles."""
+"""Batched boards in public, `(n, R, C) uint8` tile indices: checks, legal moves, afterstates."""
 
-import math
-from typing import Any
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array
 from tile_envs.errors import UsageError
-from tile_envs.game import Bools, Ints
-from tile_envs.sliding.cells import batch as cells
-from tile_envs.sliding.chance import ADVERSARY, RANDOM, Placer, answers
-from tile_envs.sliding.packed import batch as packed
-from tile_envs.sliding.packed.tables import compile_tables, packs
-from tile_envs.sliding.rules import MAX_SIDE, MIN_CELLS, Rules, is_board
-
-Boards = NDArray[np.uint8]
+from tile_envs.game import Ints
+from tile_envs.sliding.cells.batch import CellsLayout
+from tile_envs.sliding.packed.batch import PackedLayout
+from tile_envs.sliding.packed.tables import packs
+from tile_envs.sliding.rules import MAX_SIDE, MIN_CELLS, Boards, Rules, is_board
 
 MASKS = np.array([[bits >> a & 1 for a in range(4)] for bits in range(16)], np.int8)
 """`(16, 4)`: the action mask of each set of legal actions."""
 
 
-def held_as(shape: tuple[int, ...]) -> Any:
-    """Return how boards of a shape are held, the module `packed.batch` or `cells.batch`."""
-    return packed if packs(shape) else cells
+@cache
+def layout_of(rules: Rules, shape: tuple[int, int]) -> PackedLayout | CellsLayout:
+    """Return how boards of a game and shape lie in memory and move, made once per process."""
+    return PackedLayout(rules, shape) if packs(shape) else CellsLayout(rules, shape)
 
 
 def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
@@ -35,9 +32,8 @@ def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
         ValueError: If these are not boards of the game.
     """
     boards = checked_boards(boards, rules)
-    held = held_as(boards.shape[1:])
-    legal: Ints = held.legal(held.lookup_of(rules, boards.shape[1:]), held.hold(boards))
-    return MASKS[legal]
+    layout = layout_of(rules, boards.shape[1:])
+    return MASKS[layout.legal(layout.pack(boards))]
 
 
 def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[np.int8]]:
@@ -51,8 +47,7 @@ def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[
         ValueError: If these are not boards of the game.
     """
     boards = checked_boards(boards, rules)
-    held = held_as(boards.shape[1:])
-    after, rewards, legal = held.afterstates(held.lookup_of(rules, boards.shape[1:]), boards)
+    after, rewards, legal = layout_of(rules, boards.shape[1:]).afterstates(boards)
     return after, rewards, MASKS[legal]
 
 
@@ -78,18 +73,3 @@ def checked_tiles(tiles: ArrayLike, rules: Rules) -> Boards:
             f"got {array.min()} to {array.max()}: game.indices(faces) returns them."
         )
     return array.astype(np.uint8)
-
-
-def possible_cells(placer: str | Placer, rules: Rules, boards: Boards, tile: int) -> Bools:
-    """Return the cells of afterstates `(n, R, C)` on which a tile may appear, `(n, R, C)`."""
-    empty: Bools = boards == 0
-    if placer == RANDOM:
-        return empty
-    tiles, shape = np.full(len(boards), tile), boards.shape[1:]
-    if placer == ADVERSARY:
-        worst = packed.worst_cells(compile_tables(rules, shape), packed.pack(boards), tiles)
-        shown: Bools = worst.T.reshape(boards.shape)
-        return shown
-    chosen = answers(placer, boards, tiles * empty.any(axis=(1, 2)))
-    empty &= np.arange(math.prod(shape)).reshape(shape) == chosen[:, None, None]
-    return empty

@@ -22,9 +22,9 @@ from tile_envs.base.checks import as_array, checked_cells
 from tile_envs.base.random_stream import LOW_HALF, Stream, Words, ahead, choose, mix, pick
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Ints
+from tile_envs.sliding.rules import Boards
 from tile_envs.words import counted
 
-Boards = NDArray[np.uint8]
 Starts = str | os.PathLike[str] | ArrayLike
 START_OPTIONS = "starts", "start_fraction"
 """The options that say where games begin, and nothing else about them."""

@@ -19,6 +19,7 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Game, Info, Ints, Observations, Positions, Replies, Symmetries
 from tile_envs.sliding import boards as batch
 from tile_envs.sliding import render
+from tile_envs.sliding.cells.batch import CellsLayout
 from tile_envs.sliding.chance import (
     ADVERSARY,
     NAMED,
@@ -28,11 +29,13 @@ from tile_envs.sliding.chance import (
     SpawnDistribution,
     Start,
     Starts,
+    answers,
     checked_starts,
 )
-from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables, packs
+from tile_envs.sliding.packed.batch import PackedLayout, worst_cells
+from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables
 from tile_envs.sliding.pairs import Pairs, compile_pairs
-from tile_envs.sliding.rules import ACTIONS, Rules, Spawn, checked_shape, checked_spawn
+from tile_envs.sliding.rules import ACTIONS, Boards, Rules, Spawn, checked_shape, checked_spawn
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
 """The largest scores that a game starts with and that a state has.
@@ -144,8 +147,7 @@ class SlidingGame(Game):
 
     @property
     def loops(self) -> str | None:
-        held = "packed" if packs(self.shape) else "cells"
-        return f"tile_envs.sliding.{held}.compiled" if isinstance(self.placer, str) else None
+        return self.layout.loops if isinstance(self.placer, str) else None
 
     @cached_property
     def tables(self) -> Tables:
@@ -153,13 +155,9 @@ class SlidingGame(Game):
         return compile_tables(self.rules, self.shape)
 
     @cached_property
-    def held(self) -> Any:
-        """How boards are held in a `State`, the module `packed.batch` or `cells.batch`."""
-        return batch.held_as(self.shape)
-
-    @cached_property
-    def lookup(self) -> Any:
-        return self.held.lookup_of(self.rules, self.shape)
+    def layout(self) -> PackedLayout | CellsLayout:
+        """How boards lie in a `State`, and how they move."""
+        return batch.layout_of(self.rules, self.shape)
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -167,7 +165,7 @@ class SlidingGame(Game):
 
     @cached_property
     def last_tile(self) -> int:
-        """A game is over on a board with a tile of this index or more, which there may be none."""
+        """The tile index that ends the game; `largest + 1` if none does."""
         rules = self.rules
         return rules.index_of(rules.goal) if self.terminate_at_goal else rules.largest + 1
 
@@ -178,10 +176,9 @@ class SlidingGame(Game):
 
     @cached_property
     def start(self) -> Start:
-        listed = isinstance(self.start_tiles, tuple)
-        fixed = map(self.rules.index_of, self.start_tiles) if listed else [0] * self.start_tiles  # type: ignore[operator, arg-type]
+        tiles, threshold = self.start_tiles, round(self.start_fraction * 2**32)
+        fixed = map(self.rules.index_of, tiles) if isinstance(tiles, tuple) else [0] * tiles
         boards: Any = np.empty((0, *self.shape), np.uint8) if self.starts is None else self.starts
-        threshold = round(self.start_fraction * 2**32)
         return Start(self.distribution, self.shape, tuple(fixed), boards, threshold)
 
     @cached_property
@@ -218,25 +215,24 @@ class SlidingGame(Game):
         return Symmetries.of_board(self.shape)
 
     def _begin_from(self, streams: Words, positions: Positions | None = None) -> State:
-        held = self.held
+        boards: NDArray[Any]
         if positions is None:
-            boards, largest, streams = held.draw(self.start, streams)
+            boards, largest, streams = self.layout.draw(self.start, streams)
             scores = np.zeros(len(streams), np.int64)
         else:
             cells, scores = positions
-            boards = held.hold(cells)
+            boards = self.layout.pack(cells)
             largest = cells.max(axis=(1, 2)).astype(np.int64)
         legal, over = self._legal(boards, largest), np.zeros(len(streams), np.bool_)
         return State(streams, over, legal, scores, largest, boards)
 
     def _legal(self, boards: NDArray[Any], largest: Ints) -> Ints:
-        legal: Ints = self.held.legal(self.lookup, boards)
+        legal = self.layout.legal(boards)
         if self.terminate_at_goal:
             legal *= largest < self.last_tile
         return legal
 
     def _play(self, state: State, actions: Ints) -> tuple[State, NDArray[np.float64], Bools]:
-        held, lookup = self.held, self.lookup
         legal = state.legal >> actions
         legal &= _ONE
         streams = state.streams + legal.view(np.uint64) * _STRIDE
@@ -244,8 +240,9 @@ class SlidingGame(Game):
         indices, thresholds = self.distribution.arrays
         tiles = indices.take(pick(words, thresholds))
         tiles *= legal  # 0 where none appears
-        boards, rewards, largest = held.follow(
-            lookup, self.placer, state.boards, actions, tiles, words
+        boards: NDArray[Any]
+        boards, rewards, largest = self.layout.follow(
+            self.placer, state.boards, actions, tiles, words
         )
         if self.terminate_at_goal:  # else nothing moves in an illegal push
             stays = legal == _ZERO
@@ -261,7 +258,7 @@ class SlidingGame(Game):
             "score": state.scores.copy(),
             "max_tile": self.pairs.faces.take(state.largest),
         }
-        return self.held.tiles(self.lookup, state.boards), infos
+        return self.layout.tiles(state.boards), infos
 
     def _masks(self, state: State) -> Bools:
         return batch.MASKS.take(state.legal, axis=0).view(np.bool_)
@@ -272,8 +269,7 @@ class SlidingGame(Game):
         return actions
 
     def _position(self, state: State) -> dict[str, NDArray[Any]]:
-        boards = self.held.tiles(self.lookup, state.boards)
-        return {"board": boards, "score": state.scores.copy()}
+        return {"board": self.layout.tiles(state.boards), "score": state.scores.copy()}
 
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
         masks = batch.legal_actions(boards, self.rules)
@@ -281,7 +277,7 @@ class SlidingGame(Game):
             masks[self._has_last_tile(boards)] = 0
         return masks
 
-    def afterstates(self, boards: ArrayLike) -> tuple[batch.Boards, Ints, NDArray[np.int8]]:
+    def afterstates(self, boards: ArrayLike) -> tuple[Boards, Ints, NDArray[np.int8]]:
         after, rewards, masks = batch.afterstates(boards, self.rules)
         if self.terminate_at_goal:
             over = self._has_last_tile(boards)
@@ -302,13 +298,26 @@ class SlidingGame(Game):
         parts = []
         distribution = self.distribution
         for tile, probability in zip(distribution.tiles, distribution.probabilities, strict=True):
-            cells = batch.possible_cells(self.placer, self.rules, boards, tile)
+            cells = self.possible_cells(boards, tile)
             parents, rows, columns = np.nonzero(cells)
             following = boards[parents]
             following[np.arange(len(parents)), rows, columns] = tile
             shares = probability / cells.sum(axis=(1, 2))[parents]
             parts.append((parents, following, shares))
         return Replies(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def possible_cells(self, boards: Boards, tile: int) -> Bools:
+        """Return the cells of afterstates `(n, R, C)` on which a tile may appear, `(n, R, C)`."""
+        empty: Bools = boards == 0
+        if self.placer == RANDOM:
+            return empty
+        tiles = np.full(len(boards), tile)
+        if isinstance(self.placer, str):
+            worst = worst_cells(self.tables, self.layout.pack(boards).T, tiles)
+            return worst.T.reshape(boards.shape)
+        chosen = answers(self.placer, boards, tiles * empty.any(axis=(1, 2)))
+        empty &= np.arange(math.prod(self.shape)).reshape(self.shape) == chosen[:, None, None]
+        return empty
 
     def checked_positions(
         self, values: Mapping[str, Any], num_envs: int | None = None
@@ -331,7 +340,7 @@ class SlidingGame(Game):
         """Return the faces, `int64`, of tile indices of any shape, or raise a `ValueError`."""
         return self.pairs.faces.take(batch.checked_tiles(boards, self.rules))
 
-    def indices(self, faces: ArrayLike) -> batch.Boards:
+    def indices(self, faces: ArrayLike) -> Boards:
         """Return the tile indices of faces of any shape, or raise a `ValueError`."""
         shown, which = np.unique(array := checks.as_array(faces), return_inverse=True)
         tiles = [0 if face == 0 else self.rules.index_of(face) for face in shown.tolist()]

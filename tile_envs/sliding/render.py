@@ -3,8 +3,7 @@
 from functools import cache, lru_cache
 
 from tile_envs.rendering.canvas import Canvas, Picture, grid
-from tile_envs.sliding.boards import Boards
-from tile_envs.sliding.rules import Palette, Rules
+from tile_envs.sliding.rules import Boards, Palette, Rules
 
 TILE, GAP, MARGIN, HEADER = 100, 12, 16, 72
 SIGN_WIDTH, SIGN_HEIGHT = 112, 56

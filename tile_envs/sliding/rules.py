@@ -16,6 +16,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tile_envs.base.checks import as_array, as_integer, brief, checked_probability
 from tile_envs.errors import UsageError
 from tile_envs.words import printable
@@ -33,6 +36,8 @@ MOVE_LIMIT = 1 << 33
 
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
+Boards = NDArray[np.uint8]
+"""Tile indices, `(n, R, C)`, or `(R, C)` of one board."""
 Spawn = tuple[tuple[int, float], ...]
 """The faces that appear, each with its probability."""
 

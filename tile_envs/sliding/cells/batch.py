@@ -1,8 +1,7 @@
 """Many boards of cells at once, of any size, by numpy: how games begin, and what follows moves.
 
 Inside, the games are the last axis, `(R, C, n)`, so that every operation runs over cells of
-neighboring games; so they are in the memory of a state.  `lookup_of`, `hold`, `legal`, `tiles`,
-`draw`, `follow` and `afterstates` are those of `packed.batch`, too: see `boards.held_as`.
+neighboring games; so they are in the memory of a state.
 """
 
 import math
@@ -20,13 +19,60 @@ from tile_envs.sliding.rules import ACTIONS, Rules
 _ACTIONS = np.arange(len(ACTIONS))[:, None]
 
 
+class CellsLayout:
+    """Boards of one game as they are in public, `(n, R, C)`; see `packed.batch.PackedLayout`."""
+
+    loops = "tile_envs.sliding.cells.compiled"
+
+    def __init__(self, rules: Rules, shape: tuple[int, int]) -> None:
+        self._pairs = compile_pairs(rules)
+
+    def pack(self, boards: Cells) -> NDArray[Any]:
+        return boards
+
+    def tiles(self, boards: Cells) -> Cells:
+        return np.array(boards, order="C")
+
+    def legal(self, boards: Cells) -> Ints:
+        # A push changes a board if and only if it changes two neighboring cells.
+        boards, pairs = boards.transpose(1, 2, 0), self._pairs
+        actions = np.zeros(boards.shape[2], np.int64)
+        for of_pair, a, b in (
+            (pairs.row_legal, boards[:, :-1], boards[:, 1:]),
+            (pairs.column_legal, boards[:-1], boards[1:]),
+        ):
+            actions |= np.bitwise_or.reduce(of_pair.take(pair_of(a, b)), axis=(0, 1))
+        return actions
+
+    def draw(self, start: Start, streams: Words) -> tuple[Cells, Ints, Words]:
+        boards, streams = start.boards(streams)
+        return boards, boards.max(axis=(1, 2), initial=0).astype(np.int64), streams
+
+    def follow(
+        self, placer: Any, boards: Cells, actions: Ints, drawn: Ints, words: Words
+    ) -> tuple[Cells, Ints, Ints]:
+        n = len(actions)
+        boards = np.ascontiguousarray(boards.transpose(1, 2, 0))
+        boards, rewards = push(self._pairs, boards, actions)
+        cells = choose_cells(placer, boards, drawn, words)
+        boards.reshape(-1)[cells * n + np.arange(n)] += drawn.astype(np.uint8)
+        largest = boards.reshape(math.prod(boards.shape[:2]), n).max(axis=0).astype(np.int64)
+        return boards.transpose(2, 0, 1), rewards, largest
+
+    def afterstates(self, boards: Cells) -> tuple[Cells, Ints, Ints]:
+        n, n_actions, cells = len(boards), len(ACTIONS), boards.transpose(1, 2, 0)
+        actions = np.tile(np.arange(n_actions), n)
+        after, rewards = push(self._pairs, cells.repeat(n_actions, axis=2), actions)
+        after = after.transpose(2, 0, 1).reshape(n, n_actions, *boards.shape[1:])
+        return after, rewards.reshape(n, n_actions), self.legal(boards)
+
+
 def push(pairs: Pairs, boards: Cells, actions: Ints) -> tuple[Cells, Ints]:
     """Push boards `(R, C, n)`, each by its own action; return fresh boards and rewards `(n,)`."""
-    # All games are pushed at once, their lines picked bit by bit; those that a shape lacks are
-    # empty.  It takes half of the time of pushing the games of each action.
+    # Select each game's lines by AND with 0 or 255: twice as fast as one push per action.
     picked = -(actions == _ACTIONS).view(np.uint8)
     side = max(boards.shape[:2])
-    lines = np.zeros((side, side, len(actions)), np.uint8)
+    lines = np.zeros((side, side, len(actions)), np.uint8)  # those that a shape lacks stay empty
     for of_action, games in zip(_lines(boards), picked, strict=True):
         lines[: len(of_action), : of_action.shape[1]] |= of_action & games
     rewards = push_to_low_end(pairs, lines)
@@ -40,55 +86,6 @@ def _lines(boards: Cells) -> tuple[Cells, Cells, Cells, Cells]:
     """Return boards `(R, C, n)` as lines `(length, lines, n)`, by action, from the wall on."""
     turned = boards.transpose(1, 0, 2)
     return boards, turned[::-1], boards[::-1], turned  # up, right, down, left
-
-
-def afterstates(pairs: Pairs, boards: Cells) -> tuple[Cells, NDArray[np.int64], NDArray[np.intp]]:
-    n, n_actions, cells = len(boards), len(ACTIONS), boards.transpose(1, 2, 0)
-    actions = np.tile(np.arange(n_actions), n)
-    after, rewards = push(pairs, cells.repeat(n_actions, axis=2), actions)
-    every_action = after.transpose(2, 0, 1).reshape(n, n_actions, *boards.shape[1:])
-    return every_action, rewards.reshape(n, n_actions), legal(pairs, boards)
-
-
-def lookup_of(rules: Rules, shape: tuple[int, int]) -> Pairs:
-    return compile_pairs(rules)
-
-
-def hold(boards: Cells) -> Cells:
-    return boards
-
-
-def legal(pairs: Pairs, boards: Cells) -> Ints:
-    # A push changes a board if and only if it changes two neighboring cells.
-    boards = boards.transpose(1, 2, 0)
-    actions = np.zeros(boards.shape[2], np.int64)
-    for of_pair, a, b in (
-        (pairs.row_legal, boards[:, :-1], boards[:, 1:]),
-        (pairs.column_legal, boards[:-1], boards[1:]),
-    ):
-        actions |= np.bitwise_or.reduce(of_pair.take(pair_of(a, b)), axis=(0, 1))
-    return actions
-
-
-def tiles(pairs: Pairs, held: Cells) -> Cells:
-    return np.array(held, order="C")
-
-
-def draw(start: Start, streams: Words) -> tuple[Cells, Ints, Words]:
-    boards, streams = start.boards(streams)
-    return boards, boards.max(axis=(1, 2), initial=0).astype(np.int64), streams
-
-
-def follow(
-    pairs: Pairs, placer: Any, held: Cells, actions: Ints, drawn: Ints, words: Words
-) -> tuple[Cells, Ints, Ints]:
-    n = len(actions)
-    boards = np.ascontiguousarray(held.transpose(1, 2, 0))
-    boards, rewards = push(pairs, boards, actions)
-    cells = choose_cells(placer, boards, drawn, words)
-    boards.reshape(-1)[cells * n + np.arange(n)] += drawn.astype(np.uint8)
-    largest = boards.reshape(math.prod(boards.shape[:2]), n).max(axis=0).astype(np.int64)
-    return boards.transpose(2, 0, 1), rewards, largest
 
 
 def choose_cells(placer: str | Placer, boards: Cells, tiles: Ints, words: Words) -> Ints:

@@ -19,7 +19,6 @@ from tile_envs.sliding.chance import ADVERSARY, NAMED
 from tile_envs.sliding.compiled import count, drawn_tile, is_vertical, spawn_tables
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import tables
-from tile_envs.sliding.packed.batch import pack
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 
 Lines = tuple[Word, Word, Word, Word]
@@ -95,7 +94,7 @@ def rows_of(game: SlidingGame, boards: ArrayLike) -> Words:
     checked = checked_boards(boards, game.rules)
     if checked.shape[1:] != game.shape:
         raise UsageError(f"boards must have shape {game.shape}, got {checked.shape[1:]}.")
-    return np.ascontiguousarray(pack(checked)[0].T).view(np.uint64)
+    return np.ascontiguousarray(game.layout.pack(checked)[:, :, 0]).view(np.uint64)
 
 
 @compiled
