@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array, checked_cells
+from tile_envs.base.distribution import thresholds
 from tile_envs.base.random_stream import LOW_HALF, Stream, Words, ahead, choose, mix, pick
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Ints
@@ -44,16 +45,20 @@ class SpawnDistribution:
     @cached_property
     def thresholds(self) -> tuple[int, ...]:
         """Cumulative thresholds of the tiles in [0, 2**32), without the last one's."""
-        return tuple(round(p * (LOW_HALF + 1)) for p in np.cumsum(self.probabilities[:-1]))
+        return thresholds(self.probabilities)
+
+    @cached_property
+    def _arrays(self) -> tuple[Ints, list[Words]]:
+        return np.array(self.tiles), [np.array(t, np.uint64) for t in self.thresholds]
 
     def tile(self, word: int) -> int:
         """Return the tile index that a random word makes appear."""
         return self.tiles[bisect_right(self.thresholds, word & LOW_HALF)]
 
-    @cached_property
-    def arrays(self) -> tuple[Ints, list[Words]]:
-        """The tiles `(m,)`, and the thresholds by which `pick` chooses one."""
-        return np.array(self.tiles), [np.array(t, np.uint64) for t in self.thresholds]
+    def draw(self, words: Words) -> Ints:
+        """Return the tile indices that random words make appear, `(...)`."""
+        tiles, thresholds = self._arrays
+        return tiles.take(pick(words, thresholds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +109,10 @@ class Start:
         """Draw start boards: the cells and tiles on them `(tiles, n)`, and positions afterwards."""
         places = ahead(positions, len(self.tiles))
         words = mix(places)
-        indices, thresholds = self.distribution.arrays
-        tiles = indices.take(pick(words, thresholds))
-        cells = choose(words, self._empty).view(np.int64)
+        tiles = self.distribution.draw(words)
+        n_cells, n_tiles = math.prod(self.shape), len(self.tiles)
+        empty = np.arange(n_cells, n_cells - n_tiles, -1, dtype=np.uint64)
+        cells = choose(words, empty[:, None]).view(np.int64)
         for i, fixed in enumerate(self.tiles):
             if fixed:
                 tiles[i] = fixed
@@ -115,12 +121,6 @@ class Start:
             for taken in np.sort(cells[:i], axis=0) if i > 1 else cells[:i]:
                 cells[i] += cells[i] >= taken
         return cells, tiles, places[-1]
-
-    @cached_property
-    def _empty(self) -> Words:
-        """The number of empty cells before each tile, `(tiles, 1)`."""
-        n_cells = math.prod(self.shape)
-        return np.arange(n_cells, n_cells - len(self.tiles), -1, dtype=np.uint64)[:, None]
 
 
 def checked_starts(
@@ -141,16 +141,12 @@ def checked_starts(
                 f"recorded games, got {os.fspath(starts)}: {reason}."
             ) from error
     if boards.ndim != 3 or boards.shape[1:] != shape or not len(boards):
-        raise UsageError(
-            f"starts must be a list of boards, an array of shape (1, {shape[0]}, {shape[1]}) or "
-            f"longer, got shape {boards.shape}."
-        )
+        wanted = f"a list of boards, an array of shape (1, {shape[0]}, {shape[1]}) or longer"
+        raise UsageError(f"starts must be {wanted}, got shape {boards.shape}.")
     stuck = np.flatnonzero(~legal_actions(boards).any(axis=1))
     if len(stuck):
-        raise UsageError(
-            f"starts must be boards with legal actions: leave out {counted(len(stuck), 'board')} "
-            f"without any, the first at index {stuck[0]}."
-        )
+        which = f"{counted(len(stuck), 'board')} without any, the first at index {stuck[0]}"
+        raise UsageError(f"starts must be boards with legal actions: leave out {which}.")
     return boards.astype(np.uint8)
 
 

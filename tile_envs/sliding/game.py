@@ -14,7 +14,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
-from tile_envs.base.random_stream import STRIDE, Words, choose, mix, pick
+from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Game, Info, Ints, Observations, Positions, Replies, Symmetries
 from tile_envs.sliding import boards as batch
@@ -79,6 +79,8 @@ class State(NamedTuple):
 class SlidingGame(Game):
     """A sliding game on a board of one shape; see `tile_envs.game.Game`.
 
+    Games that differ only in where they begin are equal.
+
     Examples:
         >>> from tile_envs.sliding import RULES_2584
         >>> game = SlidingGame(RULES_2584, shape=(2, 3), spawn={1: 0.75, 3: 0.25})
@@ -87,17 +89,9 @@ class SlidingGame(Game):
 
     Attributes:
         rules: The rules.
-        shape: Rows and columns, 1 to 8 each, with 3 cells or more.
-        spawn: The distribution of the new tile, as a mapping of face to probability or as
-            `(face, probability)` pairs; None is that of the rules.
-        start_tiles: How many tiles a game starts with, or their faces.
-        placer: Who places the new tiles: "random", "adversary", or an object with `place` (see
-            `tile_envs.sliding.chance`).
-        starts: Boards that new games begin with, `(m, R, C)` or their file, or None.  Games that
-            differ only in where they begin are equal.
-        start_fraction: The fraction of new games that begin with one of these boards.
-        terminate_at_goal: Whether a board with the rules' goal, or a larger tile, has no legal
-            action, so that the game is over.
+
+    The others are the options in the manual of `tile_envs.sliding.Tiles2048Env`.  `spawn` is kept
+    as `(face, probability)` pairs; None is that of the rules.
     """
 
     rules: Rules
@@ -128,11 +122,11 @@ class SlidingGame(Game):
         ends = checks.plain(self.terminate_at_goal)
         if not isinstance(ends, bool):
             raise UsageError(f"terminate_at_goal must be True or False, got {checks.brief(ends)}.")
-        # Past the frozen dataclass.
-        vars(self).update(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
-        vars(self).update(start_fraction=fraction, terminate_at_goal=ends)
+        keep = vars(self).update  # past the frozen dataclass
+        keep(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
+        keep(start_fraction=fraction, terminate_at_goal=ends)
         if self.starts is not None:
-            vars(self).update(starts=checked_starts(self.starts, shape, self.legal_actions))
+            keep(starts=checked_starts(self.starts, shape, self.legal_actions))
 
     def __str__(self) -> str:
         return f"{self.name} on {self.shape[0]}×{self.shape[1]}"
@@ -185,19 +179,19 @@ class SlidingGame(Game):
     def cells_needed(self) -> dict[int, int]:
         """The number of cells that each tile index needs, for those that fit on this board.
 
-        A tile that does not appear by itself is made of two others.  While the second of them is
-        made, the first one takes up a cell, so the number of cells that a tile needs is the pebble
-        number of its tree of merges: `need(c) = min over merges of max(need(a), 1 + need(b))`.
+        A tile that does not appear by itself is made of two others; the first takes up a cell while
+        the second is made.  So the number of cells is the pebble number of its tree of merges:
+        `need(c) = min over merges of max(need(a), 1 + need(b))`, the merge in either order.
         """
         need = dict.fromkeys({*self.distribution.tiles, *self.start.tiles} - {0}, 1)
-        changed = True
+        changed, too_many = True, math.prod(self.shape) + 1
         while changed:
             changed = False
             for a, b, c in self.rules.merges:
-                if a in need and b in need:
-                    cells = min(max(need[a], 1 + need[b]), max(need[b], 1 + need[a]))
-                    if cells < need.get(c, math.prod(self.shape) + 1):
-                        need[c], changed = cells, True
+                low, high = sorted((need.get(a, too_many), need.get(b, too_many)))
+                cells = max(high, 1 + low)
+                if cells < need.get(c, too_many):
+                    need[c], changed = cells, True
         return need
 
     @cached_property
@@ -207,7 +201,6 @@ class SlidingGame(Game):
 
     @property
     def n_values(self) -> int:
-        """The tile indices from 0 to `largest_tile`."""
         return self.largest_tile + 1
 
     @cached_property
@@ -237,8 +230,7 @@ class SlidingGame(Game):
         legal &= _ONE
         streams = state.streams + legal.view(np.uint64) * _STRIDE
         words = mix(streams)
-        indices, thresholds = self.distribution.arrays
-        tiles = indices.take(pick(words, thresholds))
+        tiles = self.distribution.draw(words)
         tiles *= legal  # 0 where none appears
         boards: NDArray[Any]
         boards, rewards, largest = self.layout.follow(
@@ -289,15 +281,10 @@ class SlidingGame(Game):
         return over
 
     def replies(self, afterstates: ArrayLike) -> Replies:
-        """Return the boards that may follow afterstates: every new tile on every possible cell.
-
-        These are the empty cells, the worst ones, or the one that an object chooses (see
-        `tile_envs.sliding.chance`).  The boards are listed tile by tile, the smallest first.
-        """
-        boards = batch.checked_boards(afterstates, self.rules)
-        parts = []
-        distribution = self.distribution
-        for tile, probability in zip(distribution.tiles, distribution.probabilities, strict=True):
+        """Return the boards that may follow afterstates, tile by tile, the smallest first."""
+        boards, parts = batch.checked_boards(afterstates, self.rules), []
+        spawn = self.distribution
+        for tile, probability in zip(spawn.tiles, spawn.probabilities, strict=True):
             cells = self.possible_cells(boards, tile)
             parents, rows, columns = np.nonzero(cells)
             following = boards[parents]
@@ -307,7 +294,7 @@ class SlidingGame(Game):
         return Replies(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def possible_cells(self, boards: Boards, tile: int) -> Bools:
-        """Return the cells of afterstates `(n, R, C)` on which a tile may appear, `(n, R, C)`."""
+        """Return the cells `(n, R, C)` of afterstates on which the placer may set a tile."""
         empty: Bools = boards == 0
         if self.placer == RANDOM:
             return empty
@@ -327,9 +314,7 @@ class SlidingGame(Game):
         boards = checks.broadcast_boards(values["board"], self.shape, num_envs)
         scores = checks.as_array(values.get("score", 0))
         if scores.shape not in ((), (num_envs,)):
-            raise UsageError(
-                f"score must be one integer, or one for each game, got shape {scores.shape}."
-            )
+            raise UsageError(f"score must be one integer, or one a game, got shape {scores.shape}.")
         most = LARGEST_SCORE if "game" in values else LARGEST_START_SCORE
         for score in scores.reshape(-1).tolist():
             checks.checked_integer(score, "score", most=most)
@@ -347,9 +332,7 @@ class SlidingGame(Game):
         return np.array(tiles, np.uint8)[which].reshape(array.shape)
 
     def is_success(self, infos: Info) -> Bools:
-        rules = self.rules
-        won: Bools = np.isin(infos["max_tile"], rules.faces[rules.index_of(rules.goal) :])
-        return won
+        return np.greater_equal(infos["max_tile"], self.rules.goal)
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
         (board,) = batch.checked_boards(checks.broadcast_boards(board, self.shape), self.rules)
@@ -373,4 +356,4 @@ def _checked_start_tiles(
         )
     if not listed:
         return count
-    return tuple(rules.faces[rules.index_of(face)] for face in start_tiles)
+    return tuple(map(rules.checked_face, start_tiles))

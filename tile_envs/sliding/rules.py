@@ -13,13 +13,15 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import as_array, as_integer, brief, checked_probability
+from tile_envs.base.checks import as_array, as_integer, brief
+from tile_envs.base.distribution import checked_distribution
 from tile_envs.errors import UsageError
 from tile_envs.words import printable
 
@@ -33,8 +35,6 @@ MAX_TILES = 31
 """Most tile indices, the empty cell not counted: a packed cell has 5 bits."""
 MOVE_LIMIT = 1 << 33
 """No move pays this much: see `Rules.check_rewards`."""
-
-COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 Boards = NDArray[np.uint8]
 """Tile indices, `(n, R, C)`, or `(R, C)` of one board."""
@@ -66,9 +66,9 @@ class Palette:
     tiles: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tiles", tuple(self.tiles))
+        vars(self).update(tiles=tuple(self.tiles))  # past the frozen dataclass
         for color in (self.page, self.board, self.dark, self.light, *self.tiles):
-            if not isinstance(color, str) or not COLOR.fullmatch(color):
+            if not isinstance(color, str) or not re.fullmatch("#[0-9a-fA-F]{6}", color):
                 raise UsageError(f"a palette holds colors such as '#faf8ef', got {color!r}.")
 
     def ink(self, tile: int) -> str:
@@ -141,13 +141,13 @@ class Rules:
             raise UsageError(f"the name of a game must be one line of text, got {self.name!r}.")
         keep(faces=_checked_faces(self.faces))
         keep(merges=_checked_merges(self.merges, self.largest))
-        keep(spawn=checked_spawn(self, self.spawn), goal=self.faces[self.index_of(self.goal)])
+        keep(spawn=checked_spawn(self, self.spawn), goal=self.checked_face(self.goal))
         if isinstance(self.palette, Mapping):
             keep(palette=Palette(**self.palette))
         if not isinstance(self.palette, Palette) or len(self.palette.tiles) < len(self.faces):
+            wanted = f"a Palette with {len(self.faces)} tiles, the empty cell included"
             raise UsageError(
-                f"the palette of {self.name} must be a Palette with {len(self.faces)} tiles, the "
-                f"empty cell included, got {brief(self.palette)}."
+                f"the palette of {self.name} must be {wanted}, got {brief(self.palette)}."
             )
 
     @classmethod
@@ -173,20 +173,21 @@ class Rules:
         """
         value = int(face) if isinstance(face, str) and face.isdecimal() else as_integer(face)
         if value is None or value not in self.faces[1:]:
-            raise UsageError(
-                f"{face!r} is not a tile of {self.name}: "
-                f"expected one of {', '.join(map(str, self.faces[1:6]))} … {self.faces[-1]}."
-            )
+            known = f"{', '.join(map(str, self.faces[1:6]))} … {self.faces[-1]}"
+            raise UsageError(f"{face!r} is not a tile of {self.name}: expected one of {known}.")
         return self.faces.index(value)
+
+    def checked_face(self, face: object) -> int:
+        """Return a face of this game as an integer; see `index_of`."""
+        return self.faces[self.index_of(face)]
 
     def check_rewards(self, shape: tuple[int, int]) -> None:
         """Refuse by a `ValueError` a shape on which a move could pay `MOVE_LIMIT` or more."""
         most = max((self.faces[made] for *_, made in self.merges), default=0)
         if most > (limit := most_paid(shape)):
             raise UsageError(
-                f"a merge of {self.name} pays {most}, which is too large for boards of "
-                f"{shape[0]}×{shape[1]}: rewards must be at most {limit}, so end the chain of "
-                "merges before this tile."
+                f"a merge of {self.name} pays {most}, on a {shape[0]}×{shape[1]} board it may pay "
+                f"at most {limit}: end the chain of merges before this tile."
             )
 
 
@@ -210,8 +211,7 @@ def checked_shape(shape: Any) -> tuple[int, int]:
 def most_paid(shape: tuple[int, int]) -> int:
     """Return the most that each merge may pay, of all that one move on a board can make."""
     n_rows, n_columns = shape
-    most_merges = max(n_rows * (n_columns // 2), n_columns * (n_rows // 2))
-    return (MOVE_LIMIT - 1) // most_merges
+    return (MOVE_LIMIT - 1) // max(n_rows * (n_columns // 2), n_columns * (n_rows // 2))
 
 
 def checked_spawn(rules: Rules, spawn: object) -> Spawn:
@@ -220,24 +220,8 @@ def checked_spawn(rules: Rules, spawn: object) -> Spawn:
     It is given as pairs, or as a mapping of face to probability, such as `{2: 0.9, 4: 0.1}`; faces
     may be strings, as JSON has them.
     """
-    try:
-        given = dict(spawn)  # type: ignore[call-overload] # whatever is no pairs is refused
-    except (TypeError, ValueError):
-        given = {}
-    if not given:
-        raise UsageError(
-            f"spawn must map faces to probabilities, such as {{2: 0.9, 4: 0.1}}, got {spawn!r}."
-        )
-    probabilities: dict[int, float] = {}
-    for name, probability in given.items():
-        face = rules.faces[rules.index_of(name)]
-        if face in probabilities:
-            raise UsageError(f"spawn names the face {face} twice: {given!r}.")
-        probabilities[face] = checked_probability(probability, f"spawn[{name!r}]")
-    total = sum(probabilities.values())
-    if not math.isclose(total, 1, abs_tol=1e-6):
-        raise UsageError(f"spawn must add up to 1, got {given!r}, which makes {total}.")
-    return tuple((face, p) for face, p in sorted(probabilities.items()) if p > 0)
+    wanted = "spawn", "faces", "{2: 0.9, 4: 0.1}", rules.checked_face
+    return tuple(sorted(checked_distribution(spawn, *wanted).items()))
 
 
 def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
@@ -266,7 +250,16 @@ def _checked_merges(merges: Iterable[Any], largest: int) -> tuple[tuple[int, int
     return tuple(checked)
 
 
-def _rules_2048(largest: int) -> Rules:
+@cache
+def rules_2048(shape: tuple[int, int]) -> Rules:
+    """Return the rules of 2048 on a board: on more than 16 cells, with all tiles that may pay.
+
+    Examples:
+        >>> rules_2048((4, 4)) == RULES_2048, rules_2048((5, 5)).faces[-1]
+        (True, 536870912)
+    """
+    # 131072 is the largest tile that can be made on 4×4 when 2 and 4 appear.
+    largest = 17 if math.prod(shape) <= 16 else most_paid(shape).bit_length() - 1
     return Rules(
         name="2048",
         faces=(0, *(2**t for t in range(1, largest + 1))),
@@ -277,21 +270,7 @@ def _rules_2048(largest: int) -> Rules:
     )
 
 
-# 131072 is the largest tile that can be made on 4×4 when 2 and 4 appear.
-RULES_2048 = _rules_2048(17)
-
-
-def rules_2048(shape: tuple[int, int]) -> Rules:
-    """Return the rules of 2048 on a board: on more than 16 cells, with all tiles that may pay.
-
-    Examples:
-        >>> rules_2048((4, 4)) == RULES_2048, rules_2048((5, 5)).faces[-1]
-        (True, 536870912)
-    """
-    if math.prod(shape) <= 16:
-        return RULES_2048
-    return _rules_2048(most_paid(shape).bit_length() - 1)
-
+RULES_2048 = rules_2048((4, 4))
 
 _FIBONACCI = [0, 1, 2]
 while len(_FIBONACCI) <= MAX_TILES:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tile_envs.base.checks import brief
+from tile_envs.base.checks import brief, listed
 from tile_envs.base.compiled import HALF, ONE, Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
@@ -18,20 +18,20 @@ from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.chance import ADVERSARY, NAMED
 from tile_envs.sliding.compiled import count, drawn_tile, is_vertical, spawn_tables
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed import tables
+from tile_envs.sliding.packed import tables as packing
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 
 Lines = tuple[Word, Word, Word, Word]
 
-CELL, TWO_CELLS = Word(tables.CELL_BITS), Word(2 * tables.CELL_BITS)
-LINE, LINE_BITS = Word(tables.LINE_MASK), Word(tables.LINE_BITS)
-REWARD, TO_REWARD = Word(tables.REWARD_MASK), Word(tables.REWARD_SHIFT)
-EMPTY, TO_EMPTY = Word(tables.EMPTY_MASK), Word(tables.EMPTY_SHIFT)
-TO_LARGEST = Word(tables.LARGEST_SHIFT)
-LOW_BLOCK, EVEN_CELLS = Word(tables.LOW_BLOCK), Word(tables.EVEN_CELLS)
-PATTERN_ACTION = Word(tables.PATTERN_ACTION_WEIGHT)
-_, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, tables.PATTERN_WEIGHTS)
-CELL_IN_LINE, ALL_CELLS = Word(tables.CELL_MASK), Word(tables.CELLS)
+CELL, TWO_CELLS = Word(packing.CELL_BITS), Word(2 * packing.CELL_BITS)
+LINE, LINE_BITS = Word(packing.LINE_MASK), Word(packing.LINE_BITS)
+REWARD, TO_REWARD = Word(packing.REWARD_MASK), Word(packing.REWARD_SHIFT)
+EMPTY, TO_EMPTY = Word(packing.EMPTY_MASK), Word(packing.EMPTY_SHIFT)
+TO_LARGEST = Word(packing.LARGEST_SHIFT)
+LOW_BLOCK, EVEN_CELLS = Word(packing.LOW_BLOCK), Word(packing.EVEN_CELLS)
+PATTERN_ACTION = Word(packing.PATTERN_ACTION_WEIGHT)
+_, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, packing.PATTERN_WEIGHTS)
+CELL_IN_LINE, ALL_CELLS = Word(packing.CELL_MASK), Word(packing.CELLS)
 # Words, all of one type: numba would compile `gain` anew for each literal number.
 TO_UP, TO_RIGHT, TO_DOWN, TO_LEFT = map(Word, (UP, RIGHT, DOWN, LEFT))
 
@@ -71,16 +71,15 @@ def game_tables(game: SlidingGame) -> GameTables:
     """Return a game for compiled loops; it is refused if an object places its new tiles."""
     if not isinstance(game.placer, str):
         raise UsageError(
-            f"compiled loops know the placers {', '.join(map(repr, NAMED))} only, "
-            f"got {brief(game.placer)}."
+            f"compiled loops know the placers {listed(NAMED)}, got {brief(game.placer)}."
         )
-    of_rules, last = game.tables, game.last_tile
+    tables, last = game.tables, game.last_tile
     shrunk = [after for *merged, after in game.rules.merges if max(merged) >= last]
     return GameTables(
-        of_rules.pushed.view(np.uint64),
-        of_rules.offsets.view(np.uint64),
-        of_rules.empty_count,
-        of_rules.empty_cell.view(np.uint64),
+        tables.pushed.view(np.uint64),
+        tables.offsets.view(np.uint64),
+        tables.empty_count,
+        tables.empty_cell.view(np.uint64),
         *spawn_tables(game),
         *game.shape,
         adversarial=True if game.placer == ADVERSARY else None,
@@ -99,7 +98,7 @@ def rows_of(game: SlidingGame, boards: ArrayLike) -> Words:
 
 @compiled
 def transposed(a: Word, b: Word, c: Word, d: Word) -> Lines:
-    """Turn rows into columns, or columns into rows; see `tile_envs.sliding.packed.transpose`."""
+    """Turn rows into columns, or columns into rows; see `packed.batch.transpose`."""
     swap = (a >> TWO_CELLS ^ c) & LOW_BLOCK
     a, c = a ^ swap << TWO_CELLS, c ^ swap
     swap = (b >> TWO_CELLS ^ d) & LOW_BLOCK
