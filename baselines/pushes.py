@@ -28,8 +28,8 @@ def pushed_to(
 def rows_after(game: GameTables, action: Word, after: Pushed) -> Lines:
     """Return the rows of an afterstate; on a square board maybe its columns, a symmetric board."""
     if game.rows != game.columns and is_vertical(action):
-        return transposed(after.a, after.b, after.c, after.d)
-    return after.a, after.b, after.c, after.d
+        return transposed(*after.lines)
+    return after.lines
 
 
 @compiled

@@ -65,19 +65,14 @@ class SpawnDistribution:
 class Start:
     """The start of a game: tiles on an empty board, each on a cell drawn uniformly.
 
-    Attributes:
-        distribution: The distribution of the new tile.
-        shape: Rows and columns.
-        tiles: One entry a tile: its index where it is fixed, 0 where it is drawn.
-        listed: Boards that games may begin with, `(m, R, C)`; there may be none.
-        threshold: If boards are listed, a game's first word decides: its low half is below this, up
-            to 2**32, and the game begins with the board that the high half picks, or it is not.
+    If boards are listed, a game's first word decides: if its low half is below the threshold, up to
+    2**32, the game begins with the board that its high half picks.
     """
 
     distribution: SpawnDistribution
     shape: tuple[int, int]
-    tiles: tuple[int, ...]
-    listed: Boards
+    tiles: tuple[int, ...]  # one entry a tile: its index where it is fixed, 0 where it is drawn
+    listed: Boards  # boards that games may begin with, `(m, R, C)`; there may be none
     threshold: int
 
     def board(self, stream: Stream) -> list[int]:
@@ -157,9 +152,7 @@ class Placer(Protocol):
     def place(self, boards: Boards, tiles: Ints) -> ArrayLike:
         """Choose the cells, `(n,)` integers in reading order, `row * C + column`.
 
-        Args:
-            boards: Afterstates, `(n, R, C)` tile indices.
-            tiles: The indices of the tiles that have been drawn, `(n,)`.
+        They are for new tiles, given by their indices `(n,)`, on afterstates `(n, R, C)`.
         """
 
 

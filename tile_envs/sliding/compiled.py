@@ -66,3 +66,11 @@ def count(cells: Word) -> Word:
         cells &= cells - ONE
         n += ONE
     return n
+
+
+@compiled
+def member(bits: Word, word: Word) -> Word:
+    """Return a member of a set, the number of one of its bits, by the high half of a word."""
+    for _ in range((word >> HALF) * count(bits) >> HALF):
+        bits &= bits - ONE
+    return count((bits & ~bits + ONE) - ONE)  # the lowest that is left

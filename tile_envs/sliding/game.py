@@ -1,7 +1,5 @@
 """A sliding game as a value: its rules, its board, and what appears on it."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
@@ -18,31 +16,16 @@ from tile_envs.base.random_stream import STRIDE, Words, choose, mix
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Game, Info, Ints, Observations, Positions, Replies, Symmetries
 from tile_envs.sliding import boards as batch
-from tile_envs.sliding import render
+from tile_envs.sliding import chance, render
 from tile_envs.sliding.cells.batch import CellsLayout
-from tile_envs.sliding.chance import (
-    ADVERSARY,
-    NAMED,
-    RANDOM,
-    START_FRACTION,
-    Placer,
-    SpawnDistribution,
-    Start,
-    Starts,
-    answers,
-    checked_starts,
-)
 from tile_envs.sliding.packed.batch import PackedLayout, worst_cells
 from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables
 from tile_envs.sliding.pairs import Pairs, compile_pairs
 from tile_envs.sliding.rules import ACTIONS, Boards, Rules, Spawn, checked_shape, checked_spawn
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
-"""The largest scores that a game starts with and that a state has.
-
-Floats hold the first exactly, and no game leads from it beyond the second: a move brings less than
-2**33 points.
-"""
+"""The largest scores that a game starts with and that a state has: floats hold the first exactly,
+and no game leads from it beyond the second, as a move brings less than 2**33 points."""
 
 # Numbers as 0-d arrays: see `random_stream`.
 _STRIDE, _N_ACTIONS = np.array(STRIDE, np.uint64), np.array(len(ACTIONS))
@@ -98,9 +81,9 @@ class SlidingGame(Game):
     shape: tuple[int, int] = (4, 4)
     spawn: Spawn = None  # type: ignore[assignment] # None is replaced below
     start_tiles: int | tuple[int, ...] = 2
-    placer: str | Placer = RANDOM
-    starts: Starts | None = field(default=None, compare=False, repr=False)
-    start_fraction: float = field(default=START_FRACTION, compare=False, repr=False)
+    placer: str | chance.Placer = chance.RANDOM
+    starts: chance.Starts | None = field(default=None, compare=False, repr=False)
+    start_fraction: float = field(default=chance.START_FRACTION, compare=False, repr=False)
     terminate_at_goal: bool = False
 
     reset_options: ClassVar[tuple[str, ...]] = ("board", "score")
@@ -113,11 +96,12 @@ class SlidingGame(Game):
         rules.check_rewards(shape)
         spawn = rules.spawn if self.spawn is None else checked_spawn(rules, self.spawn)
         start_tiles = _checked_start_tiles(self.start_tiles, rules, shape)
-        checks.check_named(self.placer, "placer", NAMED, Placer, "an object with place()")
-        if self.placer == ADVERSARY:
+        wanted = chance.Placer, "an object with place()"
+        checks.check_named(self.placer, "placer", chance.NAMED, *wanted)
+        if self.placer == chance.ADVERSARY:
             check_packs(shape, "the adversary", "use placer='random', or an object")
         fraction = checks.checked_probability(self.start_fraction, "start_fraction")
-        if self.starts is None and fraction != START_FRACTION:
+        if self.starts is None and fraction != chance.START_FRACTION:
             raise UsageError(f"start_fraction={fraction!r} needs starts, the boards to begin with.")
         ends = checks.plain(self.terminate_at_goal)
         if not isinstance(ends, bool):
@@ -126,7 +110,7 @@ class SlidingGame(Game):
         keep(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
         keep(start_fraction=fraction, terminate_at_goal=ends)
         if self.starts is not None:
-            keep(starts=checked_starts(self.starts, shape, self.legal_actions))
+            keep(starts=chance.checked_starts(self.starts, shape, self.legal_actions))
 
     def __str__(self) -> str:
         return f"{self.name} on {self.shape[0]}×{self.shape[1]}"
@@ -164,16 +148,16 @@ class SlidingGame(Game):
         return rules.index_of(rules.goal) if self.terminate_at_goal else rules.largest + 1
 
     @cached_property
-    def distribution(self) -> SpawnDistribution:
+    def distribution(self) -> chance.SpawnDistribution:
         faces, probabilities = zip(*self.spawn, strict=True)
-        return SpawnDistribution(tuple(map(self.rules.index_of, faces)), probabilities)
+        return chance.SpawnDistribution(tuple(map(self.rules.index_of, faces)), probabilities)
 
     @cached_property
-    def start(self) -> Start:
+    def start(self) -> chance.Start:
         tiles, threshold = self.start_tiles, round(self.start_fraction * 2**32)
         fixed = map(self.rules.index_of, tiles) if isinstance(tiles, tuple) else [0] * tiles
         boards: Any = np.empty((0, *self.shape), np.uint8) if self.starts is None else self.starts
-        return Start(self.distribution, self.shape, tuple(fixed), boards, threshold)
+        return chance.Start(self.distribution, self.shape, tuple(fixed), boards, threshold)
 
     @cached_property
     def cells_needed(self) -> dict[int, int]:
@@ -208,7 +192,6 @@ class SlidingGame(Game):
         return Symmetries.of_board(self.shape)
 
     def _begin_from(self, streams: Words, positions: Positions | None = None) -> State:
-        boards: NDArray[Any]
         if positions is None:
             boards, largest, streams = self.layout.draw(self.start, streams)
             scores = np.zeros(len(streams), np.int64)
@@ -232,10 +215,8 @@ class SlidingGame(Game):
         words = mix(streams)
         tiles = self.distribution.draw(words)
         tiles *= legal  # 0 where none appears
-        boards: NDArray[Any]
-        boards, rewards, largest = self.layout.follow(
-            self.placer, state.boards, actions, tiles, words
-        )
+        followed = self.layout.follow(self.placer, state.boards, actions, tiles, words)
+        boards, rewards, largest = followed
         if self.terminate_at_goal:  # else nothing moves in an illegal push
             stays = legal == _ZERO
             boards[stays], largest[stays] = state.boards[stays], state.largest[stays]
@@ -266,19 +247,15 @@ class SlidingGame(Game):
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
         masks = batch.legal_actions(boards, self.rules)
         if self.terminate_at_goal:
-            masks[self._has_last_tile(boards)] = 0
+            masks[np.asarray(boards).max(axis=(1, 2)) >= self.last_tile] = 0
         return masks
 
     def afterstates(self, boards: ArrayLike) -> tuple[Boards, Ints, NDArray[np.int8]]:
         after, rewards, masks = batch.afterstates(boards, self.rules)
         if self.terminate_at_goal:
-            over = self._has_last_tile(boards)
+            over = np.asarray(boards).max(axis=(1, 2)) >= self.last_tile
             after[over], rewards[over], masks[over] = np.asarray(boards)[over, None], 0, 0
         return after, rewards, masks
-
-    def _has_last_tile(self, boards: ArrayLike) -> Bools:
-        over: Bools = np.asarray(boards).max(axis=(1, 2)) >= self.last_tile
-        return over
 
     def replies(self, afterstates: ArrayLike) -> Replies:
         """Return the boards that may follow afterstates, tile by tile, the smallest first."""
@@ -296,13 +273,13 @@ class SlidingGame(Game):
     def possible_cells(self, boards: Boards, tile: int) -> Bools:
         """Return the cells `(n, R, C)` of afterstates on which the placer may set a tile."""
         empty: Bools = boards == 0
-        if self.placer == RANDOM:
+        if self.placer == chance.RANDOM:
             return empty
         tiles = np.full(len(boards), tile)
         if isinstance(self.placer, str):
             worst = worst_cells(self.tables, self.layout.pack(boards).T, tiles)
             return worst.T.reshape(boards.shape)
-        chosen = answers(self.placer, boards, tiles * empty.any(axis=(1, 2)))
+        chosen = chance.answers(self.placer, boards, tiles * empty.any(axis=(1, 2)))
         empty &= np.arange(math.prod(self.shape)).reshape(self.shape) == chosen[:, None, None]
         return empty
 
@@ -332,7 +309,9 @@ class SlidingGame(Game):
         return np.array(tiles, np.uint8)[which].reshape(array.shape)
 
     def is_success(self, infos: Info) -> Bools:
-        return np.greater_equal(infos["max_tile"], self.rules.goal)
+        faces, goal = self.rules.faces, self.rules.goal
+        won: Bools = np.isin(infos["max_tile"], faces[faces.index(goal) :])
+        return won
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
         (board,) = batch.checked_boards(checks.broadcast_boards(board, self.shape), self.rules)
@@ -350,10 +329,6 @@ def _checked_start_tiles(
     count = len(start_tiles) if listed else checks.as_integer(start_tiles)
     cells = math.prod(shape)
     if count is None or not 1 <= count <= cells:
-        raise UsageError(
-            f"start_tiles must be 1 to {cells} tiles on a {shape[0]}×{shape[1]} board, "
-            f"got {checks.brief(start_tiles)}."
-        )
-    if not listed:
-        return count
-    return tuple(map(rules.checked_face, start_tiles))
+        wanted = f"1 to {cells} tiles on a {shape[0]}×{shape[1]} board"
+        raise UsageError(f"start_tiles must be {wanted}, got {checks.brief(start_tiles)}.")
+    return tuple(map(rules.checked_face, start_tiles)) if listed else count

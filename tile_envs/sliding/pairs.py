@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.base.tables import shared
-from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP, Rules
-
-Cells = NDArray[np.uint8]
+from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP, Boards, Rules
 
 TILE_BITS = 5
 TILES_END = 1 << TILE_BITS
@@ -17,19 +15,12 @@ TILES_END = 1 << TILE_BITS
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """What two neighboring tiles a and b do, looked up by `a << 5 | b`, `(1024,)`.
+    """What two neighboring tiles a and b do, looked up by `a << 5 | b`, `(1024,)`."""
 
-    Attributes:
-        merged: `uint8`, the tile that they make, a being the nearer one to the wall; 0 if none.
-        row_legal: `uint8`, the actions, as bits, that change a row with b on the right of a.
-        column_legal: `uint8`, the actions that change a column with b below a.
-        faces: `(32,) int64`, the face of each tile; 0 beyond the largest.
-    """
-
-    merged: NDArray[np.uint8]
-    row_legal: NDArray[np.uint8]
-    column_legal: NDArray[np.uint8]
-    faces: NDArray[np.int64]
+    merged: NDArray[np.uint8]  # the tile that they make, a being nearer to the wall; 0 if none
+    row_legal: NDArray[np.uint8]  # the actions, as bits, that change a row with b on the right of a
+    column_legal: NDArray[np.uint8]  # the actions that change a column with b below a
+    faces: NDArray[np.int64]  # `(32,)`, the face of each tile; 0 beyond the largest
 
 
 @cache
@@ -49,7 +40,7 @@ def compile_pairs(rules: Rules) -> Pairs:
     return shared(Pairs(merged.ravel(), row_legal, column_legal, faces))
 
 
-def pair_of(a: Cells, b: Cells) -> NDArray[np.intp]:
+def pair_of(a: Boards, b: Boards) -> NDArray[np.intp]:
     """`a << 5 | b`, as `Pairs` is looked up."""
     pair = a.astype(np.intp)
     pair <<= TILE_BITS
@@ -57,7 +48,7 @@ def pair_of(a: Cells, b: Cells) -> NDArray[np.intp]:
     return pair
 
 
-def push_to_low_end(pairs: Pairs, cells: Cells) -> NDArray[np.int64]:
+def push_to_low_end(pairs: Pairs, cells: Boards) -> NDArray[np.int64]:
     """Push lines of cells `(length, lines, n)` to index 0, in place; return all rewards `(n,)`.
 
     [0 1 1 2] slides to [1 1 2 0], then merges from the wall outwards: [2 2 0 0] in 2048.

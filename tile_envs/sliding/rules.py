@@ -186,8 +186,8 @@ class Rules:
         most = max((self.faces[made] for *_, made in self.merges), default=0)
         if most > (limit := most_paid(shape)):
             raise UsageError(
-                f"a merge of {self.name} pays {most}, on a {shape[0]}×{shape[1]} board it may pay "
-                f"at most {limit}: end the chain of merges before this tile."
+                f"a merge of {self.name} pays {most}, too much for boards of {shape[0]}×{shape[1]},"
+                f" on which it may pay {limit}: end the chain of merges before this tile."
             )
 
 

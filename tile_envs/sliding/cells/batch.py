@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Ints
 from tile_envs.sliding.chance import RANDOM, Placer, Start, answers, one_of
-from tile_envs.sliding.pairs import Cells, Pairs, compile_pairs, pair_of, push_to_low_end
-from tile_envs.sliding.rules import ACTIONS, Rules
+from tile_envs.sliding.pairs import Pairs, compile_pairs, pair_of, push_to_low_end
+from tile_envs.sliding.rules import ACTIONS, Boards, Rules
 
 _ACTIONS = np.arange(len(ACTIONS))[:, None]
 
@@ -27,13 +27,13 @@ class CellsLayout:
     def __init__(self, rules: Rules, shape: tuple[int, int]) -> None:
         self._pairs = compile_pairs(rules)
 
-    def pack(self, boards: Cells) -> NDArray[Any]:
+    def pack(self, boards: Boards) -> NDArray[Any]:
         return boards
 
-    def tiles(self, boards: Cells) -> Cells:
+    def tiles(self, boards: Boards) -> Boards:
         return np.array(boards, order="C")
 
-    def legal(self, boards: Cells) -> Ints:
+    def legal(self, boards: Boards) -> Ints:
         # A push changes a board if and only if it changes two neighboring cells.
         boards, pairs = boards.transpose(1, 2, 0), self._pairs
         actions = np.zeros(boards.shape[2], np.int64)
@@ -44,13 +44,13 @@ class CellsLayout:
             actions |= np.bitwise_or.reduce(of_pair.take(pair_of(a, b)), axis=(0, 1))
         return actions
 
-    def draw(self, start: Start, streams: Words) -> tuple[Cells, Ints, Words]:
+    def draw(self, start: Start, streams: Words) -> tuple[NDArray[Any], Ints, Words]:
         boards, streams = start.boards(streams)
         return boards, boards.max(axis=(1, 2), initial=0).astype(np.int64), streams
 
     def follow(
-        self, placer: Any, boards: Cells, actions: Ints, drawn: Ints, words: Words
-    ) -> tuple[Cells, Ints, Ints]:
+        self, placer: Any, boards: Boards, actions: Ints, drawn: Ints, words: Words
+    ) -> tuple[NDArray[Any], Ints, Ints]:
         n = len(actions)
         boards = np.ascontiguousarray(boards.transpose(1, 2, 0))
         boards, rewards = push(self._pairs, boards, actions)
@@ -59,7 +59,7 @@ class CellsLayout:
         largest = boards.reshape(math.prod(boards.shape[:2]), n).max(axis=0).astype(np.int64)
         return boards.transpose(2, 0, 1), rewards, largest
 
-    def afterstates(self, boards: Cells) -> tuple[Cells, Ints, Ints]:
+    def afterstates(self, boards: Boards) -> tuple[Boards, Ints, Ints]:
         n, n_actions, cells = len(boards), len(ACTIONS), boards.transpose(1, 2, 0)
         actions = np.tile(np.arange(n_actions), n)
         after, rewards = push(self._pairs, cells.repeat(n_actions, axis=2), actions)
@@ -67,7 +67,7 @@ class CellsLayout:
         return after, rewards.reshape(n, n_actions), self.legal(boards)
 
 
-def push(pairs: Pairs, boards: Cells, actions: Ints) -> tuple[Cells, Ints]:
+def push(pairs: Pairs, boards: Boards, actions: Ints) -> tuple[Boards, Ints]:
     """Push boards `(R, C, n)`, each by its own action; return fresh boards and rewards `(n,)`."""
     # Select each game's lines by AND with 0 or 255: twice as fast as one push per action.
     picked = -(actions == _ACTIONS).view(np.uint8)
@@ -82,13 +82,13 @@ def push(pairs: Pairs, boards: Cells, actions: Ints) -> tuple[Cells, Ints]:
     return after, rewards
 
 
-def _lines(boards: Cells) -> tuple[Cells, Cells, Cells, Cells]:
+def _lines(boards: Boards) -> tuple[Boards, Boards, Boards, Boards]:
     """Return boards `(R, C, n)` as lines `(length, lines, n)`, by action, from the wall on."""
     turned = boards.transpose(1, 0, 2)
     return boards, turned[::-1], boards[::-1], turned  # up, right, down, left
 
 
-def choose_cells(placer: str | Placer, boards: Cells, tiles: Ints, words: Words) -> Ints:
+def choose_cells(placer: str | Placer, boards: Boards, tiles: Ints, words: Words) -> Ints:
     """Choose the cells `(n,)` of new tiles on afterstates `(R, C, n)`, as a placer decides."""
     if placer == RANDOM:
         return one_of((boards == 0).reshape(math.prod(boards.shape[:2]), len(tiles)), words)

@@ -18,7 +18,7 @@ from tile_envs.game import Bools, Ints
 from tile_envs.sliding.chance import RANDOM, Start, answers, one_of
 from tile_envs.sliding.packed import tables
 from tile_envs.sliding.packed.tables import CELL_BITS, PACKED_SIDE, Lines, Tables
-from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, VERTICAL, Boards, Rules
+from tile_envs.sliding.rules import ACTIONS, VERTICAL, Boards, Rules
 
 # Numbers as 0-d arrays: see `random_stream`.
 _ONE_CELL, _TWO_CELLS = np.array(CELL_BITS), np.array(2 * CELL_BITS)
@@ -69,7 +69,7 @@ class PackedLayout:
         actions: Ints = np.bitwise_or.reduce(by_line).astype(np.int64)
         return actions
 
-    def draw(self, start: Start, streams: Words) -> tuple[Lines, Ints, Words]:
+    def draw(self, start: Start, streams: Words) -> tuple[NDArray[Any], Ints, Words]:
         """Draw start boards; return them, their largest tiles, and the streams afterwards."""
         if len(start.listed):
             boards, streams = start.boards(streams)
@@ -90,7 +90,7 @@ class PackedLayout:
 
     def follow(
         self, placer: Any, lines: Lines, actions: Ints, drawn: Ints, words: Words
-    ) -> tuple[Lines, Ints, Ints]:
+    ) -> tuple[NDArray[Any], Ints, Ints]:
         """Push boards, and let tiles appear, 0 for none; return boards, rewards, largest tiles."""
         rows, columns = lines.T
         # `vertical` is all ones where columns move, else 0; x ^ ((x ^ y) & vertical) picks y or x:
@@ -184,26 +184,16 @@ def worst_cells(table: Tables, lines: Lines, tiles: Ints) -> Bools:
     # plus that of the line with the tile.  Illegal pushes need no mask: they pay 0 and free no
     # cell, so they never raise the maximum.
     n_rows, n_columns = table.shape
-    rows, columns = lines[0, :n_rows, None], lines[1, None, :n_columns]
+    rows, columns = lines[0, :n_rows, None], lines[1, None, :n_columns]  # (R, 1, n), (1, C, n)
     in_place = tiles << _PLACES
-    in_rows, in_columns = rows | in_place[:n_columns], columns | in_place[:n_rows, None]
-    values = _values(table, LEFT, rows, in_rows)
-    np.maximum(values, _values(table, RIGHT, rows, in_rows), out=values)
-    np.maximum(values, _values(table, UP, columns, in_columns), out=values)
-    np.maximum(values, _values(table, DOWN, columns, in_columns), out=values)
+    with_tile = rows | in_place[:n_columns], columns | in_place[:n_rows, None]  # (R, C, n)
+    values = np.zeros(with_tile[0].shape, table.gains.dtype)
+    for action, offset in enumerate(table.offsets):
+        vertical, gains = action in VERTICAL, table.gains[offset:]
+        before, pushed = gains.take(columns if vertical else rows), gains.take(with_tile[vertical])
+        pushed += before.sum(axis=(0, 1), dtype=gains.dtype) - before
+        np.maximum(values, pushed, out=values)
     empty = (rows & (tables.CELL_MASK << _PLACES[:n_columns])) == 0
     np.copyto(values, np.iinfo(values.dtype).max, where=~empty)
     worst: Bools = (values == values.min(axis=(0, 1))) & empty
     return worst.reshape(n_rows * n_columns, len(tiles))
-
-
-def _values(table: Tables, action: int, lines: Lines, with_tile: Lines) -> NDArray[Any]:
-    """Return the values of a push by the cell of the new tile, `(R, C, n)`.
-
-    It pushes `lines`, `(R, 1, n)` rows or `(1, C, n)` columns; `with_tile` `(R, C, n)` is the line
-    of each cell with the new tile on that cell.
-    """
-    gains = table.gains[table.offsets[action] :]
-    before, values = gains.take(lines), gains.take(with_tile)
-    values += before.sum(axis=(0, 1), dtype=gains.dtype) - before
-    return values

@@ -16,7 +16,7 @@ from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.chance import ADVERSARY, NAMED
-from tile_envs.sliding.compiled import count, drawn_tile, is_vertical, spawn_tables
+from tile_envs.sliding.compiled import drawn_tile, is_vertical, member, spawn_tables
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import tables as packing
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
@@ -58,10 +58,7 @@ class Pushed(NamedTuple):
     """What a push makes of a board."""
 
     changed: bool  # whether the push is legal
-    a: Word  # its lines, rows if they were rows
-    b: Word
-    c: Word
-    d: Word
+    lines: Lines  # rows if they were rows
     reward: Word
     largest: Word  # the largest tile's index
     pattern: Word  # the index of its empty cells in `empty_count` and `empty_cell`
@@ -130,7 +127,7 @@ def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> 
             beside = max(a >> shift & CELL_IN_LINE, b >> shift & CELL_IN_LINE)
             below = max(c >> shift & CELL_IN_LINE, d >> shift & CELL_IN_LINE)
             changed &= max(beside, below) < game.last_tile
-    return Pushed(changed, p & LINE, q & LINE, r & LINE, s & LINE, reward, largest, pattern)
+    return Pushed(changed, (p & LINE, q & LINE, r & LINE, s & LINE), reward, largest, pattern)
 
 
 @compiled
@@ -160,8 +157,7 @@ def both_following(
     """Return the rows and the columns of the state that follows a push, by a random word."""
     # As an argument of its own, `adversarial` has numba leave out the branch that is never taken:
     # `worst_cells` takes half a second to compile.
-    lines, tile = (after.a, after.b, after.c, after.d), drawn_tile(game, word)
-    vertical = is_vertical(action)
+    lines, tile, vertical = after.lines, drawn_tile(game, word), is_vertical(action)
     if adversarial is None:
         k = (word >> HALF) * game.empty_count[after.pattern] >> HALF
         cell = game.empty_cell[after.pattern * ALL_CELLS + k]
@@ -177,10 +173,7 @@ def both_following(
 @compiled
 def one_of(game: GameTables, cells: Word, word: Word) -> Word:
     """Choose one of a set of cells by a random word, and return it as `placed` takes it."""
-    k = (word >> HALF) * count(cells) >> HALF
-    for _ in range(k):
-        cells &= cells - ONE
-    row, column = divmod(count((cells & ~cells + ONE) - ONE), Word(game.columns))
+    row, column = divmod(member(cells, word), Word(game.columns))
     return row << CELL | column * CELL
 
 

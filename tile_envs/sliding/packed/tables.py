@@ -62,18 +62,6 @@ PATTERN_ACTION_WEIGHT = (PACKED_SIDE + 1) ** PACKED_SIDE
 class Tables:
     """All pushes on boards of one game and shape, looked up by packed line.
 
-    Attributes:
-        shape: Rows and columns.
-        pushed: `int64`, by `offsets[action] + line`: the line after the push, as described above.
-        offsets: `(4,) int64`, where in `pushed` each action's part begins.
-        row_legal: `uint8`, by row: the actions, as bits, that would change it.
-        column_legal: `uint8`, by column: the same.
-        cells: `uint32`, by row: its tile indices, one a byte.
-        empty_count: `(4 * 625,) uint64`, by pattern: how many cells are empty after the push.
-        empty_cell: `(4 * 625 * 16,) int64`, by `pattern * 16 + k`: the board's k-th empty cell in
-            reading order, as `line << 5 | shift`, the line among those that were pushed and the
-            shift of the cell in it.
-
     A pushed line is packed against a wall, so the numbers of empty cells say where these are, here
     of a push to the left; k of a board with 6 empty cells is `(word >> 32) * 6 >> 32`:
 
@@ -83,13 +71,15 @@ class Tables:
         x x x .   1                            - - - 5
     """
 
-    shape: tuple[int, int]
-    pushed: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    row_legal: NDArray[np.uint8]
-    column_legal: NDArray[np.uint8]
-    cells: NDArray[np.uint32]
-    empty_count: NDArray[np.uint64]
+    shape: tuple[int, int]  # rows and columns
+    pushed: NDArray[np.int64]  # by `offsets[action] + line`: the line after the push, as above
+    offsets: NDArray[np.int64]  # `(4,)`, where in `pushed` each action's part begins
+    row_legal: NDArray[np.uint8]  # by row: the actions, as bits, that would change it
+    column_legal: NDArray[np.uint8]  # by column: the same
+    cells: NDArray[np.uint32]  # by row: its tile indices, one a byte
+    empty_count: NDArray[np.uint64]  # `(4 * 625,)`, by pattern: how many cells are empty
+    # `(4 * 625 * 16,)`, by `pattern * 16 + k`: the board's k-th empty cell in reading order, as
+    # `line << 5 | shift`, the line among those that were pushed and the shift of the cell in it.
     empty_cell: NDArray[np.int64]
 
     @cached_property
