@@ -24,12 +24,9 @@ def layout_of(rules: Rules, shape: tuple[int, int]) -> PackedLayout | CellsLayou
 
 
 def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
-    """Return the action masks `(n, 4) int8` of boards `(n, R, C)` of tile indices.
+    """Return the action masks `(n, 4) int8` of boards `(n, R, C)`, or raise a `ValueError`.
 
     They are 1 where the action (0 up, 1 right, 2 down, 3 left) changes the board.
-
-    Raises:
-        ValueError: If these are not boards of the game.
     """
     boards = checked_boards(boards, rules)
     layout = layout_of(rules, boards.shape[1:])
@@ -37,14 +34,11 @@ def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
 
 
 def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[np.int8]]:
-    """Return what each action makes of boards `(n, R, C)`, before the new tile appears.
+    """Return what actions make of boards `(n, R, C)`, before the new tile, or raise a `ValueError`.
 
     Returns:
         The afterstates `(n, 4, R, C) uint8` (an illegal action leaves the board as it is), the
         rewards `(n, 4) int64`, and the action masks `(n, 4) int8`.
-
-    Raises:
-        ValueError: If these are not boards of the game.
     """
     boards = checked_boards(boards, rules)
     after, rewards, legal = layout_of(rules, boards.shape[1:]).afterstates(boards)
@@ -55,10 +49,8 @@ def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
     """Return boards `(n, R, C)` of any integers, if the game has such tiles, as `uint8`."""
     array = as_array(boards)
     if array.ndim != 3 or not is_board(array.shape[1:]):
-        raise UsageError(
-            f"boards must have shape (n, R, C), R and C 1 to {MAX_SIDE}, with {MIN_CELLS} cells or "
-            f"more, got {array.shape}."
-        )
+        sides = f"R and C 1 to {MAX_SIDE}, with {MIN_CELLS} cells or more"
+        raise UsageError(f"boards must have shape (n, R, C), {sides}, got {array.shape}.")
     return checked_tiles(array, rules)
 
 

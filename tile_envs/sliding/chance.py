@@ -31,8 +31,7 @@ START_OPTIONS = "starts", "start_fraction"
 """The options that say where games begin, and nothing else about them."""
 START_FRACTION = 0.5
 RANDOM, ADVERSARY = "random", "adversary"
-NAMED = RANDOM, ADVERSARY
-"""The named placers."""
+NAMED = RANDOM, ADVERSARY  # placers
 
 
 @dataclass(frozen=True)
@@ -104,13 +103,11 @@ class Start:
         """Draw start boards: the cells and tiles on them `(tiles, n)`, and positions afterwards."""
         places = ahead(positions, len(self.tiles))
         words = mix(places)
-        tiles = self.distribution.draw(words)
-        n_cells, n_tiles = math.prod(self.shape), len(self.tiles)
-        empty = np.arange(n_cells, n_cells - n_tiles, -1, dtype=np.uint64)
+        fixed, n_cells = np.array(self.tiles)[:, None], math.prod(self.shape)
+        tiles = np.where(fixed, fixed, self.distribution.draw(words))
+        empty = np.arange(n_cells, n_cells - len(fixed), -1, dtype=np.uint64)
         cells = choose(words, empty[:, None]).view(np.int64)
-        for i, fixed in enumerate(self.tiles):
-            if fixed:
-                tiles[i] = fixed
+        for i in range(len(cells)):
             # `cells[i]` ranks among the empty cells: [. x . x], rank 1 -> cell 2.  In rising order,
             # each cell that is taken at or before it adds 1.
             for taken in np.sort(cells[:i], axis=0) if i > 1 else cells[:i]:

@@ -125,18 +125,17 @@ def register_game(env_id: str, rules: Rules) -> None:
         register_game("Powers3-v0", Rules("Powers3", faces, merges, {3: 0.9, 9: 0.1}, goal=2187))
 
     The id, which ends with its version, takes the options of `Tiles2048Env`.  A command imports the
-    module that registers a game where it is named with it: `--env my_module:Powers3-v0`.
-
-    Raises:
-        ValueError: If `rules` is not a Rules, or another game has this id.
+    module that registers a game where it is named with it: `--env my_module:Powers3-v0`.  An id of
+    another game is refused by a `ValueError`.
     """
     rules = Rules.of(rules)
     if (registered := registry.get(env_id)) is not None:
         known = registered.kwargs.get("rules")
         if known == rules and known.palette == rules.palette:
             return
-        what = "is registered already, with other rules or colors"
-        raise UsageError(f"{env_id} {what}: choose another id.")
+        raise UsageError(
+            f"{env_id} is registered already, with other rules or colors: choose another id."
+        )
     register(
         id=env_id,
         entry_point="tile_envs.sliding:SlidingEnv",

@@ -134,7 +134,7 @@ class SlidingGame(Game):
 
     @cached_property
     def layout(self) -> PackedLayout | CellsLayout:
-        """How boards lie in a `State`, and how they move."""
+        """How boards lie in a `State` and move."""
         return batch.layout_of(self.rules, self.shape)
 
     @cached_property

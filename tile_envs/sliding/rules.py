@@ -44,7 +44,7 @@ Spawn = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True)
 class Palette:
-    """The colors of a game, as `#rrggbb`.
+    """The colors of a game, as `#rrggbb`; others are refused by a `ValueError`.
 
     Attributes:
         page: The ground around the board.
@@ -53,9 +53,6 @@ class Palette:
         light: The text on dark tiles.
         dark_inks: The number of tiles with dark text, the smallest ones; others have light text.
         tiles: The ground of each tile index, beginning with the empty cell.
-
-    Raises:
-        ValueError: If a color is not of this form.
     """
 
     page: str
@@ -166,10 +163,9 @@ class Rules:
         return len(self.faces) - 1
 
     def index_of(self, face: object) -> int:
-        """Return the tile index of a face, an integer or, as JSON has it, a string of its digits.
+        """Return the tile index of a face, or raise a `ValueError` if no tile shows it.
 
-        Raises:
-            ValueError: If no tile of this game shows it.
+        The face is an integer or, as JSON has it, a string of its digits.
         """
         value = int(face) if isinstance(face, str) and face.isdecimal() else as_integer(face)
         if value is None or value not in self.faces[1:]:
@@ -201,10 +197,8 @@ def checked_shape(shape: Any) -> tuple[int, int]:
     is_pair = as_array(shape).shape == (2,)  # a set has no order, and is no array
     sides: tuple[Any, ...] = tuple(map(as_integer, shape)) if is_pair else ()
     if None in sides or not is_board(sides):
-        raise UsageError(
-            f"shape must be two integers from 1 to {MAX_SIDE}, rows and columns, with {MIN_CELLS} "
-            f"cells or more, got {shape!r}."
-        )
+        wanted = f"two integers from 1 to {MAX_SIDE}, rows and columns, with {MIN_CELLS} cells"
+        raise UsageError(f"shape must be {wanted} or more, got {shape!r}.")
     return sides
 
 
@@ -215,11 +209,7 @@ def most_paid(shape: tuple[int, int]) -> int:
 
 
 def checked_spawn(rules: Rules, spawn: object) -> Spawn:
-    """Return a spawn distribution as `(face, probability)` pairs, the smallest face first.
-
-    It is given as pairs, or as a mapping of face to probability, such as `{2: 0.9, 4: 0.1}`; faces
-    may be strings, as JSON has them.
-    """
+    """Return a spawn distribution, pairs or a mapping, as pairs, the smallest face first."""
     wanted = "spawn", "faces", "{2: 0.9, 4: 0.1}", rules.checked_face
     return tuple(sorted(checked_distribution(spawn, *wanted).items()))
 
@@ -229,10 +219,8 @@ def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
     numbers: tuple[Any, ...] = tuple(map(as_integer, given))
     counted = 3 <= len(numbers) <= MAX_TILES + 1 and None not in numbers and numbers[0] == 0
     if not counted or any(a >= b for a, b in pairwise((*numbers, 1 << 63))):
-        raise UsageError(
-            f"faces must be 0 for the empty cell and then 2 to {MAX_TILES} rising integers below "
-            f"2**63, got {brief(given)}."
-        )
+        wanted = f"0 for the empty cell and then 2 to {MAX_TILES} rising integers below 2**63"
+        raise UsageError(f"faces must be {wanted}, got {brief(given)}.")
     return numbers
 
 
@@ -241,9 +229,8 @@ def _checked_merges(merges: Iterable[Any], largest: int) -> tuple[tuple[int, int
     for merge in merges if isinstance(merges, Iterable) else [merges]:
         listed = tuple(map(as_integer, merge)) if isinstance(merge, (tuple, list)) else ()
         if len(listed) != 3 or not all(tile in range(1, largest + 1) for tile in listed):
-            raise UsageError(
-                f"a merge must be three tile indices (a, b, c) from 1 to {largest}, got {merge!r}."
-            )
+            wanted = f"three tile indices (a, b, c) from 1 to {largest}"
+            raise UsageError(f"a merge must be {wanted}, got {merge!r}.")
         if listed[:2] in [earlier[:2] for earlier in checked]:
             raise UsageError(f"merges say twice what tiles {listed[0]} and {listed[1]} make.")
         checked.append(listed)
