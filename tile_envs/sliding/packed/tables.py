@@ -81,6 +81,7 @@ class Tables:
     # `(4 * 625 * 16,)`, by `pattern * 16 + k`: the board's k-th empty cell in reading order, as
     # `line << 5 | shift`, the line among those that were pushed and the shift of the cell in it.
     empty_cell: NDArray[np.int64]
+    empty_number: NDArray[np.int64]  # the same, counted row by row
 
     @cached_property
     def gains(self) -> NDArray[Any]:
@@ -89,14 +90,6 @@ class Tables:
         gains = (empty & EMPTY_MASK) + (reward & REWARD_MASK)
         fits = gains.max() * PACKED_SIDE <= np.iinfo(np.int32).max
         return gains.astype(np.int32) if fits else gains
-
-    @cached_property
-    def empty_number(self) -> NDArray[np.int64]:
-        """The numbers of the cells in `empty_cell`, row by row."""
-        line, place = self.empty_cell >> CELL_BITS, (self.empty_cell & CELL_MASK) // CELL_BITS
-        vertical = np.repeat(np.isin(range(len(ACTIONS)), VERTICAL), len(line) // len(ACTIONS))
-        row, column = np.where(vertical, place, line), np.where(vertical, line, place)
-        return row * self.shape[1] + column
 
 
 def packs(shape: tuple[int, ...]) -> bool:
@@ -120,20 +113,10 @@ def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
     if n_rows != n_columns:  # else columns are pushed as rows are
         column_pushed, column_legal = _push_lines(rules, n_rows)
         pushed, up = np.concatenate([pushed, column_pushed]), pushed.size
-    empty_count, empty_cell = _empty_cells(shape)
-    rows = np.arange(row_legal.size, dtype=np.uint32)
-    return shared(
-        Tables(
-            shape=shape,
-            pushed=pushed,
-            offsets=np.array([up, row_legal.size, up + column_legal.size, 0]),
-            row_legal=row_legal & np.uint8(ROW_ACTIONS),
-            column_legal=column_legal & np.uint8(COLUMN_ACTIONS),
-            cells=_pack(_unpack(rows, n_columns), bits=8),
-            empty_count=empty_count,
-            empty_cell=empty_cell,
-        )
-    )
+    offsets = np.array([up, row_legal.size, up + column_legal.size, 0])
+    legal = row_legal & np.uint8(ROW_ACTIONS), column_legal & np.uint8(COLUMN_ACTIONS)
+    cells = _pack(_unpack(np.arange(row_legal.size, dtype=np.uint32), n_columns), bits=8)
+    return shared(Tables(shape, pushed, offsets, *legal, cells, *_empty_cells(shape)))
 
 
 def _push_lines(rules: Rules, length: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -169,12 +152,12 @@ def _pack(cells: NDArray[np.uint8], bits: int) -> NDArray[np.uint32]:
     return lines
 
 
-def _empty_cells(shape: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """List the empty cells of every pattern (see `Tables.empty_count` and `Tables.empty_cell`)."""
+def _empty_cells(shape: tuple[int, int]) -> tuple[NDArray[Any], ...]:
+    """List the empty cells of every pattern, as `Tables` holds them: count, cells, numbers."""
     # By pattern, line and place on the line, `(625, 4, 4)`; the first digit is the lowest.
     digits = np.indices((PACKED_SIDE + 1,) * PACKED_SIDE).reshape(PACKED_SIDE, -1)[::-1]
     n_empty, (line, place) = digits.T[:, :, None], np.indices((PACKED_SIDE, PACKED_SIDE))
-    counts, cells = [], []
+    tables = []
     for action in range(len(ACTIONS)):
         n_lines, length = shape[::-1] if action in VERTICAL else shape
         to_low_end = TO_LOW_END >> action & 1
@@ -184,6 +167,7 @@ def _empty_cells(shape: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np
         if action in VERTICAL:  # in reading order
             empty, cell = empty.transpose(0, 2, 1), cell.T
         empty = empty.reshape(-1, CELLS)
-        counts.append(empty.sum(axis=1, dtype=np.uint64))
-        cells.append(cell.reshape(-1).take(np.argsort(~empty, axis=1, kind="stable")))
-    return np.concatenate(counts), np.concatenate(cells).reshape(-1)
+        kth = np.argsort(~empty, axis=1, kind="stable").reshape(-1)  # row * 4 + column, empty first
+        number = kth // PACKED_SIDE * shape[1] + kth % PACKED_SIDE
+        tables.append((empty.sum(axis=1, dtype=np.uint64), cell.reshape(-1).take(kth), number))
+    return tuple(map(np.concatenate, zip(*tables, strict=True)))
