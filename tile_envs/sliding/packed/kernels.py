@@ -108,7 +108,10 @@ def transposed(a: Word, b: Word, c: Word, d: Word) -> Lines:
 
 @compiled
 def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> Pushed:
-    """Push the lines of a board: rows for left and right, columns for up and down."""
+    """Push the lines of a board, rows for left and right, columns for up and down.
+
+    Each takes one lookup; `tables` draws an entry and a pattern.
+    """
     offset = game.offsets[action]
     p, q = game.pushed[offset + a], game.pushed[offset + b]
     r, s = game.pushed[offset + c], game.pushed[offset + d]
@@ -139,15 +142,8 @@ def line_of(a: Word, b: Word, c: Word, d: Word, i: int) -> Word:
 def placed(a: Word, b: Word, c: Word, d: Word, cell: Word, tile: Word) -> Lines:
     """Set a tile on an empty cell, given as in `empty_cell`."""
     line, bits = cell >> CELL, tile << (cell & CELL_IN_LINE)
-    if line == Word(0):
-        a |= bits
-    elif line == Word(1):
-        b |= bits
-    elif line == Word(2):
-        c |= bits
-    else:
-        d |= bits
-    return a, b, c, d
+    a, b = a | bits * Word(line == Word(0)), b | bits * Word(line == Word(1))
+    return a, b, c | bits * Word(line == Word(2)), d | bits * Word(line == Word(3))
 
 
 @compiled
