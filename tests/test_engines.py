@@ -29,7 +29,7 @@ from test_envs import IDS
 
 from tile_envs.errors import ExtraNotInstalled
 from tile_envs.sliding import board, boards
-from tile_envs.sliding.cells import batch
+from tile_envs.sliding.cells.batch import CellsLayout
 from tile_envs.sliding.packed.tables import packs
 
 MODES = ["NextStep", "SameStep", "Disabled"]
@@ -263,12 +263,12 @@ def test_boards_of_cells_are_played_as_packed_ones(options, seed, num_envs):
     packed = gym.make_vec("Powers3-v0", num_envs, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(board, "packs", lambda shape: False)
-        patch.setattr(boards, "held_as", lambda shape: batch)
+        patch.setattr(boards, "layout_of", CellsLayout)
         cells = gym.make_vec("Powers3-v0", num_envs, **options)
         single = gym.make("Powers3-v0", shape=shape).unwrapped
         packed.action_space.seed(0), cells.action_space.seed(0)
         assert_equal_steps(cells, packed, steps=40, seed=seed)
-    assert cells.unwrapped.game.held is batch
+    assert type(cells.unwrapped.game.layout) is CellsLayout
     assert type(single._board) is board.CellsBoard
 
 

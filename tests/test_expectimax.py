@@ -24,7 +24,7 @@ from baselines.search.placing import ValuePlacer
 from baselines.solver.solve import solve
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
-from tile_envs.sliding.placer import NAMED
+from tile_envs.sliding.chance import NAMED
 
 LAST = LastCell()
 TILES_2048, TILES_2584 = SlidingGame(RULES_2048), SlidingGame(RULES_2584)

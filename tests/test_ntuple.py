@@ -17,8 +17,8 @@ from baselines.seeds import training_generator, training_seeds
 from tile_envs.base.random_stream import Stream, consecutive, start, starts
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
+from tile_envs.sliding.chance import NAMED
 from tile_envs.sliding.packed.kernels import rows_of
-from tile_envs.sliding.placer import NAMED
 
 TILES_2048, TILES_2584 = SlidingGame(RULES_2048), SlidingGame(RULES_2584)
 SMALL_BOARD = SlidingGame(RULES_2048, (2, 3))

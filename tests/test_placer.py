@@ -9,7 +9,6 @@ from placers import LastCell, worst_by_force
 from scipy.stats import chisquare
 
 from tile_envs.sliding import DOWN, RULES_2048, RULES_2584, SlidingGame
-from tile_envs.sliding.boards import possible_cells
 
 RULES = [RULES_2048, RULES_2584, powers3.RULES]
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (4, 3), (4, 4)]
@@ -46,7 +45,7 @@ def test_the_adversary_takes_the_cells_that_leave_the_player_the_least(rules, sh
     boards = random_boards(game, 300)
     for tile in (1, 2, 3):
         expected = [worst_by_force(game, board, tile) for board in boards]
-        possible = possible_cells("adversary", game.rules, boards, tile)
+        possible = game.possible_cells(boards, tile)
         assert [np.flatnonzero(cells).tolist() for cells in possible] == expected
         assert cells_of(game, boards, tile) == expected
     assert len({len(cells) for cells in expected}) > 2

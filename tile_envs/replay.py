@@ -34,7 +34,7 @@ from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 from tile_envs.game import describe
 from tile_envs.games import make
-from tile_envs.sliding.spawn import START_OPTIONS
+from tile_envs.sliding.chance import START_OPTIONS
 from tile_envs.words import printable
 
 FORMAT = "tile-envs replay"

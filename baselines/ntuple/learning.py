@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from baselines.ntuple.network import Indices, Weights
 from baselines.ntuple.values import Net, best_move, look_up, room_for, sum_up
+from baselines.pushes import following
 from tile_envs.base.compiled import NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
-from tile_envs.sliding.packed.kernels import ACTIONS_END, Pushed, following
+from tile_envs.sliding.compiled import ACTIONS_END
+from tile_envs.sliding.packed.kernels import Pushed
 
 Sums = NDArray[np.float64]
 """Over all updates, `(2,)`: the sum of |δ|, and that of |E| / A of all entries they changed."""
@@ -134,8 +136,8 @@ def play_backwards(net: Net, update: Update, boards: Words, positions: Words) ->
                     break
                 if length == len(path):
                     path = np.concatenate((path, np.zeros_like(path)))
-                a, b, c, d, pattern = after.a, after.b, after.c, after.d, after.pattern
-                path[length] = (action, a, b, c, d, after.reward, after.largest, pattern)
+                a, b, c, d = after.lines
+                path[length] = (action, a, b, c, d, after.reward, after.largest, after.pattern)
                 while last_stage < stage:  # a move may enter several
                     last_stage += ONE
                     entries[last_stage] = path[length]
@@ -195,7 +197,7 @@ def learn_backwards(net: Net, update: Update, path: Words, indices: Indices, sum
 @compiled
 def unpack_move(move: Words) -> tuple[Word, Pushed]:
     """Return the action and the afterstate of a stored move, `(8,)`."""
-    after = Pushed(True, move[1], move[2], move[3], move[4], move[5], move[6], move[7])
+    after = Pushed(True, (move[1], move[2], move[3], move[4]), move[5], move[6], move[7])
     return move[0], after
 
 

@@ -40,7 +40,7 @@ Deviations:
 import math
 from bisect import bisect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -59,6 +59,7 @@ from baselines.settings import Count, Finite, Fraction, NonNegative, Positive, T
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
+from tile_envs.sliding.chance import START_FRACTION
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import rows_of
 from tile_envs.sliding.packed.tables import CELL_MASK
@@ -267,7 +268,8 @@ class NTuple(ValueAgent, Learner):
 
     def play_greedily(self, seeds: Words) -> Played:
         """Play the games of seeds as the environment does, without `starts` and learning."""
-        return self._play(self.game.without_starts(), seeds, Update(np.float32(0)))
+        game = replace(self.game, starts=None, start_fraction=START_FRACTION)
+        return self._play(game, seeds, Update(np.float32(0)))
 
     def _metrics(self, scores: NDArray[np.int64], tiles: NDArray[np.int64]) -> Metrics:
         rules = self.game.rules

@@ -16,19 +16,18 @@ from numpy.typing import NDArray
 
 from baselines.ntuple.network import Indices, Network, Weights, addends
 from baselines.ntuple.simd import LANES, add_up, round_up
+from baselines.pushes import pushed_to, rows_after
 from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
+from tile_envs.sliding.compiled import ACTIONS_END
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import (
-    ACTIONS_END,
     LOW_BLOCK,
     TWO_CELLS,
     GameTables,
     Lines,
     Pushed,
     game_tables,
-    pushed_to,
-    rows_after,
     transposed,
 )
 from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
@@ -110,7 +109,7 @@ def look_up(net: Net, action: Word, after: Pushed, out: Indices, at: Word) -> Wo
     rows = rows_after(net.game, action, after)
     stage = stage_of(net, tiles_of(net, rows))
     look_up_rows(net, rows, Word(0), stage, out, at)
-    if net.game.square:
+    if net.game.rows == net.game.columns:
         look_up_rows(net, transposed(*rows), Word(0), stage, out, at + net.lanes)
     return stage
 

@@ -18,23 +18,13 @@ from numpy.typing import NDArray
 
 from baselines.agents import Observations
 from baselines.ntuple.ntuple import NTuple
+from baselines.pushes import possible_cells, pushed_to, rows_after
 from baselines.search.leaves import Leaves, last_chance, leaves_of
 from tile_envs.base.compiled import HALF, ONE, Word, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
+from tile_envs.sliding.compiled import ACTIONS_END, count
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed.kernels import (
-    ACTIONS_END,
-    CELL,
-    Lines,
-    count,
-    game_tables,
-    placed,
-    possible_cells,
-    pushed_to,
-    rows_after,
-    rows_of,
-    transposed,
-)
+from tile_envs.sliding.packed.kernels import CELL, Lines, placed, rows_of, transposed
 from tile_envs.sliding.packed.tables import LINE_BITS
 
 Depths = NDArray[np.int64]
@@ -76,7 +66,7 @@ class CompiledSearch:
         with self._lock:  # its leaves and table are for one search at a time
             if self._weights_version != learner.weights_version:
                 self._weights_version = learner.weights_version
-                self._leaves = leaves_of(learner.network, learner.net, game_tables(self._game))
+                self._leaves = leaves_of(learner.network, learner.net, self._game)
                 self._table.entries[:] = 0
             found = search(self._leaves, self._table, rows, depths, end, actions)
         values, greedy = found.astype(np.float64), depths == 1
@@ -143,7 +133,7 @@ def afterstate_value(
 ) -> np.float32:
     """Return A(s', left) of an afterstate without the goal, left > 0; NaN after `end`."""
     game, columns = leaves.net.game, transposed(*rows)
-    if game.square and columns < rows:
+    if game.rows == game.columns and columns < rows:
         rows = columns  # of the same value
     a, b, c, d = rows
     signature = mixed((a | b << LINE | c << TWO_LINES) ^ mixed(d | left << LINE))
@@ -185,7 +175,7 @@ def afterstate_value(
                             highest = max(highest, best + np.float32(after.reward))
                     if highest > -np.inf:
                         total += highest
-            expected += game.probabilities[tile] * total / count(cells)
+            expected += leaves.probabilities[tile] * total / count(cells)
         value = np.float32(expected)
     table.entries[bucket, replaced] = signature
     table.entries[bucket, replaced + ONE] = left << HALF

@@ -28,20 +28,19 @@ from baselines.ntuple.values import (
     tiles_of,
     tiles_on,
 )
+from baselines.pushes import possible_cells
 from tile_envs.base.compiled import ONE, Word, compiled
 from tile_envs.base.random_stream import Words
+from tile_envs.sliding.compiled import ACTIONS_END, count, is_vertical
+from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import (
-    ACTIONS_END,
     CELL,
     LINE,
     REWARD,
     TO_REWARD,
-    GameTables,
     Lines,
-    count,
-    is_vertical,
+    game_tables,
     line_of,
-    possible_cells,
     transposed,
 )
 
@@ -67,11 +66,12 @@ class Leaves(NamedTuple):
     lines: Words
     rewards: NDArray[np.float32]  # `(n,)`, of the push to it
     lines_end: Words  # `(16,)`, by push and line, where the new lines end
+    probabilities: NDArray[np.float64]  # `(tiles,)`, of each tile
     cells: Words  # `(tiles,)`, where each tile may appear
     best: NDArray[np.float32]  # `(tiles * 16,)`, the best push after each tile on each cell
 
 
-def leaves_of(network: Network, net: Net, game: GameTables) -> Leaves:
+def leaves_of(network: Network, net: Net, game: SlidingGame) -> Leaves:
     """Return a network for the last chance node of a game, with the weights of another form."""
     images = [orientations(network, turned) for turned in (False, True)]
     if network.shape[0] == network.shape[1]:
@@ -84,12 +84,12 @@ def leaves_of(network: Network, net: Net, game: GameTables) -> Leaves:
                 bounds[:, turn:, row] = [[seeing[0] // 4 * 4], [seeing[-1] // 4 * 4 + 4]]
     parts = [parts_of(network, net.weights, lanes).reshape(-1) for lanes in images]
     parts.append(np.zeros(LANES, np.uint32))
-    lanes_end, tiles = len(images[0]), len(game.tiles)
+    lanes_end, tiles = len(images[0]), len(game.distribution.tiles)
     wide, new_lines = round_up(lanes_end), 4 * 16 * tiles
     used = tuple(map(Word, range(lanes_end)))
-    net = net._replace(game=game, parts=np.concatenate(parts), lanes=Word(wide), used=used, turns=1)
+    net = net._replace(game=game_tables(game), parts=np.concatenate(parts))
     return Leaves(
-        net=net,
+        net=net._replace(lanes=Word(wide), used=used, turns=1),
         turned=Word(len(images) - 1) * LINES_END * ROW,
         begins=bounds[0].reshape(8),
         ends=bounds[1].reshape(8),
@@ -97,6 +97,7 @@ def leaves_of(network: Network, net: Net, game: GameTables) -> Leaves:
         lines=np.zeros((new_lines, 4), np.uint64),
         rewards=np.zeros(new_lines, np.float32),
         lines_end=np.zeros(16, np.uint64),
+        probabilities=np.array(game.distribution.probabilities),
         cells=np.zeros(tiles, np.uint64),
         best=np.full(16 * tiles, -np.inf, np.float32),
     )
@@ -123,7 +124,7 @@ def last_chance(leaves: Leaves, rows: Lines) -> np.float32:
             if leaves.best[place] > -np.inf:
                 total += leaves.best[place]
                 leaves.best[place] = -np.inf
-        expected += game.probabilities[tile] * total / max(count(leaves.cells[tile]), ONE)
+        expected += leaves.probabilities[tile] * total / max(count(leaves.cells[tile]), ONE)
     return np.float32(expected)
 
 

@@ -54,7 +54,7 @@ class ValuePlacer(BatchedSearch):
         return self._name
 
     def place(self, boards: Boards, tiles: Tiles) -> Tiles:
-        """Return the cells of tiles `(n,)` on afterstates; see `tile_envs.sliding.placer`."""
+        """Return the cells of tiles `(n,)` on afterstates; see `tile_envs.sliding.chance`."""
         return np.asarray(self.cell_values(boards, tiles, self._depth).argmin(axis=1))
 
     def cell_values(self, boards: Boards, tiles: Tiles | int, depth: int) -> Values:

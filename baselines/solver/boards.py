@@ -19,9 +19,9 @@ from baselines.settings import check_memory
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
+from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.tables import CELL_BITS, check_packs, packs
-from tile_envs.sliding.placer import RANDOM
 from tile_envs.sliding.rules import Rules
 
 Boards = NDArray[np.uint8]

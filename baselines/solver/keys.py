@@ -8,20 +8,12 @@ afterstates of one age are rising lists of keys.
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.pushes import possible_cells, pushed_to, rows_after
 from baselines.solver.boards import Values
 from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
-from tile_envs.sliding.packed.kernels import (
-    ACTIONS_END,
-    CELL,
-    CELL_IN_LINE,
-    GameTables,
-    Lines,
-    possible_cells,
-    pushed_to,
-    rows_after,
-    transposed,
-)
+from tile_envs.sliding.compiled import ACTIONS_END
+from tile_envs.sliding.packed.kernels import CELL, CELL_IN_LINE, GameTables, Lines, transposed
 
 TWO, THREE = Word(2) * CELL, Word(3) * CELL
 
@@ -71,7 +63,7 @@ def transpose(game: GameTables, board: Word) -> Word:
 def key_of(game: GameTables, board: Word) -> Word:
     """Return the key of a board in one word: the lowest among its images."""
     lowest = min(*images_of(game, board))
-    if game.square:
+    if game.rows == game.columns:
         lowest = min(lowest, *images_of(game, transpose(game, board)))
     return lowest
 
@@ -134,7 +126,7 @@ def count_boards(game: GameTables, keys: Words) -> int:
     total = 0
     for key in keys:
         images, same, board = 0, 0, key
-        for _ in range(2 if game.square else 1):
+        for _ in range(2 if game.rows == game.columns else 1):
             for image in images_of(game, board):
                 images += 1
                 same += image == key

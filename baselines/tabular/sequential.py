@@ -2,20 +2,12 @@
 
 import numpy as np
 
+from baselines.pushes import following, pushed_to
 from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Floats, Ints
-from tile_envs.sliding.packed.kernels import (
-    ACTIONS_END,
-    CELL,
-    CELL_IN_LINE,
-    GameTables,
-    count,
-    following,
-    line_of,
-    pushed_to,
-    transposed,
-)
+from tile_envs.sliding.compiled import ACTIONS_END, member
+from tile_envs.sliding.packed.kernels import CELL, CELL_IN_LINE, GameTables, line_of, transposed
 
 Table = tuple[Floats, Ints, Words, Words, Word]
 """The values and visits of a `QTable`, `(boards, n_actions)`, which are changed in place; the
@@ -56,13 +48,6 @@ def best_of(q: Floats, actions: Words, number: Word, image: Word, legal: Word) -
     return best, highest
 
 
-@compiled
-def draw(legal: Word, word: Word) -> Word:
-    for _ in range((word >> HALF) * count(legal) >> HALF):
-        legal &= legal - ONE
-    return count((legal & ~legal + ONE) - ONE)  # the lowest that is left
-
-
 @compiled_loop
 def learn_games(
     game: GameTables, table: Table, rule: Rule, boards: Words, positions: Words, explorers: Words
@@ -91,7 +76,7 @@ def learn_games(
             explorer += NEXT
             if mixed(explorer) >> HALF < below:
                 explorer += NEXT
-                action = draw(legal, mixed(explorer))
+                action = member(legal, mixed(explorer))
             after = pushed_to(game, action, a, b, c, d, columns)
             if length == len(path):
                 path = np.concatenate((path, np.zeros_like(path)))

@@ -10,7 +10,7 @@ from typing import Any
 from baselines.agents import BOTH, Task
 from baselines.settings import Count, NonNegative, Positive, Seed
 from tile_envs.games import IMPORTED, ids
-from tile_envs.sliding.spawn import START_OPTIONS
+from tile_envs.sliding.chance import START_OPTIONS
 from tile_envs.words import number
 
 LEARNED = ("agent", "env", "env_kwargs", "sides", "seed", "agent_version")

@@ -118,12 +118,12 @@ def _finish(world: World, i: int, reward: float, legal: bool) -> None:
 def _choose(words: Words, legal: Ints) -> Ints:
     actions = np.empty(len(words), np.int64)
     for i in range(len(words)):
-        actions[i] = member(Word(legal[i]), words[i])
+        actions[i] = one_of(Word(legal[i]), words[i])
     return actions
 
 
 @compiled
-def member(members: Word, word: Word) -> int:
+def one_of(members: Word, word: Word) -> int:
     """Return a member of a set by a random word, 0 if it is empty; see `tile_envs.base.sets`."""
     chosen: int = KTH[members * _ROW + ((word >> HALF) * SIZE[members] >> HALF)]
     return chosen

@@ -17,8 +17,8 @@ from typing import Any
 from tile_envs import games
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError, extra
+from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.placer import RANDOM
 
 with extra("jax"):
     from tile_envs.jax.base import JaxEnv, Step

@@ -20,8 +20,8 @@ from jax import lax
 from tile_envs.jax import words
 from tile_envs.jax.base import Afterstate, JaxEnv, Step, check_one, compiled, index_of, look_up
 from tile_envs.jax.words import Word
-from tile_envs.sliding.cells.batch import TILE_BITS
 from tile_envs.sliding.game import SlidingGame
+from tile_envs.sliding.pairs import TILE_BITS
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 
 Columns = Any

@@ -22,8 +22,8 @@ from tile_envs.base.env import GameEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.plug.course import Renumbered
+from tile_envs.sliding.chance import ADVERSARY, RANDOM
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.placer import ADVERSARY, RANDOM
 from tile_envs.text import MATCHES, describe_actions, parse, show
 from tile_envs.tictactoe.render import LETTERS
 from tile_envs.wrappers.transforms import replacements

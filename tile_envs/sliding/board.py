@@ -12,12 +12,13 @@ from tile_envs.base.env import Board
 from tile_envs.base.random_stream import Stream
 from tile_envs.game import Positions
 from tile_envs.sliding.boards import MASKS
-from tile_envs.sliding.cells.batch import TILE_BITS, choose_cells
+from tile_envs.sliding.cells.batch import choose_cells
+from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import batch as packed
 from tile_envs.sliding.packed import tables
 from tile_envs.sliding.packed.tables import CELL_BITS, CELLS, LINE_MASK, PACKED_SIDE, packs
-from tile_envs.sliding.placer import RANDOM
+from tile_envs.sliding.pairs import TILE_BITS
 from tile_envs.sliding.rules import LEFT, UP, VERTICAL
 
 _CELL_MASK, _TWO_CELLS = tables.CELL_MASK, 2 * CELL_BITS

@@ -1,7 +1,6 @@
-"""Batched boards in public, `(n, R, C) uint8` tile indices: legal moves, afterstates, new tiles."""
+"""Batched boards in public, `(n, R, C) uint8` tile indices: checks, legal moves, afterstates."""
 
-import math
-from typing import Any
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,50 +8,40 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.base.checks import as_array
 from tile_envs.base.sets import masks
 from tile_envs.errors import UsageError
-from tile_envs.game import Bools, Ints
-from tile_envs.sliding.cells import batch as cells
-from tile_envs.sliding.packed import batch as packed
-from tile_envs.sliding.packed.tables import compile_tables, packs
-from tile_envs.sliding.placer import ADVERSARY, RANDOM, Placer, answers
-from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, MIN_CELLS, Rules, is_board
-
-Boards = NDArray[np.uint8]
+from tile_envs.game import Ints
+from tile_envs.sliding.cells.batch import CellsLayout
+from tile_envs.sliding.packed.batch import PackedLayout
+from tile_envs.sliding.packed.tables import packs
+from tile_envs.sliding.rules import ACTIONS, MAX_SIDE, MIN_CELLS, Boards, Rules, is_board
 
 MASKS = masks(len(ACTIONS))
 
 
-def held_as(shape: tuple[int, ...]) -> Any:
-    """Return how boards of a shape are held, the module `packed.batch` or `cells.batch`."""
-    return packed if packs(shape) else cells
+@cache
+def layout_of(rules: Rules, shape: tuple[int, int]) -> PackedLayout | CellsLayout:
+    """Return how boards of a game and shape lie in memory and move, made once per process."""
+    return PackedLayout(rules, shape) if packs(shape) else CellsLayout(rules, shape)
 
 
 def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
-    """Return the action masks `(n, 4) int8` of boards `(n, R, C)` of tile indices.
+    """Return the action masks `(n, 4) int8` of boards `(n, R, C)`, or raise a `ValueError`.
 
     They are 1 where the action (0 up, 1 right, 2 down, 3 left) changes the board.
-
-    Raises:
-        ValueError: If these are not boards of the game.
     """
     boards = checked_boards(boards, rules)
-    held = held_as(boards.shape[1:])
-    legal: Ints = held.legal(held.lookup_of(rules, boards.shape[1:]), held.hold(boards))
-    return MASKS[legal]
+    layout = layout_of(rules, boards.shape[1:])
+    return MASKS[layout.legal(layout.pack(boards))]
 
 
 def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[np.int8]]:
-    """Return what each action makes of boards `(n, R, C)`, before the new tile appears.
+    """Return what actions make of boards `(n, R, C)`, before the new tile, or raise a `ValueError`.
 
     Returns:
         The afterstates `(n, 4, R, C) uint8` (an illegal action leaves the board as it is), the
         rewards `(n, 4) int64`, and the action masks `(n, 4) int8`.
-
-    Raises:
-        ValueError: If these are not boards of the game.
     """
     boards = checked_boards(boards, rules)
-    held = held_as(boards.shape[1:])
-    after, rewards, legal = held.afterstates(held.lookup_of(rules, boards.shape[1:]), boards)
+    after, rewards, legal = layout_of(rules, boards.shape[1:]).afterstates(boards)
     return after, rewards, MASKS[legal]
 
 
@@ -60,10 +49,8 @@ def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
     """Return boards `(n, R, C)` of any integers, if the game has such tiles, as `uint8`."""
     array = as_array(boards)
     if array.ndim != 3 or not is_board(array.shape[1:]):
-        raise UsageError(
-            f"boards must have shape (n, R, C), R and C 1 to {MAX_SIDE}, with {MIN_CELLS} cells or "
-            f"more, got {array.shape}."
-        )
+        sides = f"R and C 1 to {MAX_SIDE}, with {MIN_CELLS} cells or more"
+        raise UsageError(f"boards must have shape (n, R, C), {sides}, got {array.shape}.")
     return checked_tiles(array, rules)
 
 
@@ -78,18 +65,3 @@ def checked_tiles(tiles: ArrayLike, rules: Rules) -> Boards:
             f"got {array.min()} to {array.max()}: game.indices(faces) returns them."
         )
     return array.astype(np.uint8)
-
-
-def possible_cells(placer: str | Placer, rules: Rules, boards: Boards, tile: int) -> Bools:
-    """Return the cells of afterstates `(n, R, C)` on which a tile may appear, `(n, R, C)`."""
-    empty: Bools = boards == 0
-    if placer == RANDOM:
-        return empty
-    tiles, shape = np.full(len(boards), tile), boards.shape[1:]
-    if placer == ADVERSARY:
-        worst = packed.worst_cells(compile_tables(rules, shape), packed.pack(boards), tiles)
-        shown: Bools = worst.T.reshape(boards.shape)
-        return shown
-    chosen = answers(placer, boards, tiles * empty.any(axis=(1, 2)))
-    empty &= np.arange(math.prod(shape)).reshape(shape) == chosen[:, None, None]
-    return empty

@@ -1,6 +1,6 @@
 """The environments of the sliding games, of one game and of many, and their registration."""
 
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 from gymnasium.envs.registration import register, registry
@@ -25,21 +25,22 @@ class SlidingInfo(TypedDict):
 
 
 class SlidingEnv(GameEnv[SlidingGame, SlidingInfo]):
-    """A sliding game, made of its rules (`tile_envs.sliding.Rules`).
+    """A sliding game, made of its `rules` (`tile_envs.sliding.Rules`).
 
-    Two tiles that meet merge if the rules say so.  Observations are `Box(0, rules.largest, shape,
-    uint8)`, and index t shows the face `rules.faces[t]`; without `spawn`, new tiles are distributed
-    as the rules say.  What else there is to know is in the manual of `Tiles2048Env`.
+    Observations are `Box(0, rules.largest, shape, uint8)`, and index t shows `rules.faces[t]`; else
+    as in the manual of `Tiles2048Env`.
     """
 
     game_type = SlidingGame
     board_of = staticmethod(board_of)
+    own_rules: ClassVar[Any] = None
+    """The rules on a board of a shape, if the class has a game of its own."""
 
     @classmethod
     def game_of(cls, rules: Any = None, shape: Any = (4, 4), **options: Any) -> SlidingGame:
         """Return the game of these options, by the rules of this class if none are given."""
         shape = checked_shape(shape)
-        own = cls.own_rules(shape)
+        own: Rules | None = cls.own_rules and cls.own_rules(shape)
         given = own if rules is None else rules
         game: SlidingGame = super().game_of(rules=given, shape=shape, **options)
         if own is not None and own != game.rules:
@@ -49,20 +50,13 @@ class SlidingEnv(GameEnv[SlidingGame, SlidingInfo]):
             )
         return game
 
-    @classmethod
-    def own_rules(cls, shape: tuple[int, int]) -> Rules | None:
-        """Return the rules on a board of this shape, if the class has a game of its own."""
-        return None
-
 
 class SlidingVectorEnv(GameVectorEnv[SlidingGame]):
     """Many sliding games at once.
 
-    Observations `(num_envs, R, C) uint8`, rewards, ends and infos are those of the single
-    environment, batched; so are the options, with the arguments of `GameVectorEnv`.
-
-    A placer that the user brings is asked once a step, for all games in which a tile appears; numpy
-    plays these games.
+    Observations `(num_envs, R, C) uint8`, rewards, ends, infos and options are those of the single
+    environment, batched, with the arguments of `GameVectorEnv`.  A user's placer is asked once a
+    step, for all games in which a tile appears; numpy plays these games.
     """
 
     single = SlidingEnv
@@ -71,26 +65,16 @@ class SlidingVectorEnv(GameVectorEnv[SlidingGame]):
 def register_game(env_id: str, rules: Rules) -> None:
     """Register a sliding game, for `gym.make`, `gym.make_vec` and every command.
 
-        from tile_envs.sliding import Rules, register_game
-
-        rules = Rules(
-            name="Powers3",
-            faces=(0, *(3**t for t in range(1, 18))),
-            merges=[(t, t, t + 1) for t in range(1, 17)],
-            spawn={3: 0.9, 9: 0.1},
-            goal=2187,
-        )
-        register_game("Powers3-v0", rules)
+        faces = (0, *(3**t for t in range(1, 18)))
+        merges = [(t, t, t + 1) for t in range(1, 17)]
+        register_game("Powers3-v0", Rules("Powers3", faces, merges, {3: 0.9, 9: 0.1}, goal=2187))
 
     The id, which ends with its version, takes the options of `Tiles2048Env`.  A command imports the
-    module that registers a game where it is named with it: `--env my_module:Powers3-v0`.
-
-    Raises:
-        ValueError: If `rules` is not a Rules, or another game has this id.
+    module that registers a game where it is named with it: `--env my_module:Powers3-v0`.  An id of
+    another game is refused by a `ValueError`.
     """
     rules = Rules.of(rules)
-    registered = registry.get(env_id)
-    if registered is not None:
+    if (registered := registry.get(env_id)) is not None:
         known = registered.kwargs.get("rules")
         if known == rules and known.palette == rules.palette:
             return
@@ -127,9 +111,9 @@ class Tiles2048Env(SlidingEnv):
     `Box(0, 17, shape, uint8)`, the tile index of each cell.  0 is empty, index t shows the face
     2**t: `game.faces(boards)` returns the faces as `int64` (`2 ** boards`, in `uint8`, is 0 from
     256 on), and `game.indices(faces)` the tile indices.  The largest tile is 131072, index 17; two
-    of them do not merge.  Boards of more than 16 cells have more tiles.  No move may pay 2**33, so
-    how many depends on the number of merges in a move: the largest tile is 2**29 on 5×5, where
-    there may be 10, and 2**27 on 8×8, with 32.
+    of them do not merge.  Boards of more than 16 cells have more tiles.  A move pays less than
+    2**33, so larger boards, with more merges a move, have smaller largest tiles: 2**29 on 5×5, with
+    up to 10 merges, and 2**27 on 8×8, with 32.
 
     ## Starting State
 
@@ -206,10 +190,7 @@ class Tiles2048Env(SlidingEnv):
     - v0: first version.
     """
 
-    @classmethod
-    def own_rules(cls, shape: tuple[int, int]) -> Rules:
-        """Return the rules of 2048 on a board of this shape."""
-        return rules_2048(shape)
+    own_rules = staticmethod(rules_2048)
 
 
 class Tiles2584Env(SlidingEnv):
@@ -237,10 +218,7 @@ class Tiles2584Env(SlidingEnv):
     - v0: first version.
     """
 
-    @classmethod
-    def own_rules(cls, shape: tuple[int, int]) -> Rules:
-        """Return the rules of 2584."""
-        return RULES_2584
+    own_rules = staticmethod(lambda shape: RULES_2584)
 
 
 class Tiles2048VectorEnv(SlidingVectorEnv):

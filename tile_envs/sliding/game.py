@@ -1,11 +1,9 @@
 """A sliding game as a value: its rules, its board, and what appears on it."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,23 +12,20 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
-from tile_envs.base.random_stream import STRIDE, Words, mix, pick
+from tile_envs.base.random_stream import STRIDE, Words, mix
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Game, Info, Ints, Observations, Positions, Replies, Symmetries
 from tile_envs.sliding import boards as batch
-from tile_envs.sliding import render
-from tile_envs.sliding.cells.batch import Pairs, compile_pairs
-from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables, packs
-from tile_envs.sliding.placer import ADVERSARY, NAMED, RANDOM, Placer
-from tile_envs.sliding.rules import ACTIONS, Rules, Spawn, checked_shape, checked_spawn
-from tile_envs.sliding.spawn import START_FRACTION, SpawnDistribution, Start, Starts, checked_starts
+from tile_envs.sliding import chance, render
+from tile_envs.sliding.cells.batch import CellsLayout
+from tile_envs.sliding.packed.batch import PackedLayout, worst_cells
+from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables
+from tile_envs.sliding.pairs import Pairs, compile_pairs
+from tile_envs.sliding.rules import ACTIONS, Boards, Rules, Spawn, checked_shape, checked_spawn
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
-"""The largest scores that a game starts with and that a state has.
-
-Floats hold the first exactly, and no game leads from it beyond the second: a move brings less than
-2**33 points.
-"""
+"""The largest scores that a game starts with and that a state has: floats hold the first exactly,
+and no game leads from it beyond the second, as a move brings less than 2**33 points."""
 
 # Numbers as 0-d arrays: see `random_stream`.
 _STRIDE, _ZERO, _ONE = np.array(STRIDE, np.uint64), np.array(0), np.array(1)
@@ -61,6 +56,8 @@ class State(NamedTuple):
 class SlidingGame(Game):
     """A sliding game on a board of one shape; see `tile_envs.game.Game`.
 
+    Games that differ only in where they begin are equal.
+
     Examples:
         >>> from tile_envs.sliding import RULES_2584
         >>> game = SlidingGame(RULES_2584, shape=(2, 3), spawn={1: 0.75, 3: 0.25})
@@ -69,26 +66,18 @@ class SlidingGame(Game):
 
     Attributes:
         rules: The rules.
-        shape: Rows and columns, 1 to 8 each, with 3 cells or more.
-        spawn: The distribution of the new tile, as a mapping of face to probability or as
-            `(face, probability)` pairs; None is that of the rules.
-        start_tiles: How many tiles a game starts with, or their faces.
-        placer: Who places the new tiles: "random", "adversary", or an object with `place` (see
-            `tile_envs.sliding.placer`).
-        starts: Boards that new games begin with, `(m, R, C)` or their file, or None.  Games that
-            differ only in where they begin are equal.
-        start_fraction: The fraction of new games that begin with one of these boards.
-        terminate_at_goal: Whether a board with the rules' goal, or a larger tile, has no legal
-            action, so that the game is over.
+
+    The others are the options in the manual of `tile_envs.sliding.Tiles2048Env`.  `spawn` is kept
+    as `(face, probability)` pairs; None is that of the rules.
     """
 
     rules: Rules
     shape: tuple[int, int] = (4, 4)
     spawn: Spawn = None  # type: ignore[assignment] # None is replaced below
     start_tiles: int | tuple[int, ...] = 2
-    placer: str | Placer = RANDOM
-    starts: Starts | None = field(default=None, compare=False, repr=False)
-    start_fraction: float = field(default=START_FRACTION, compare=False, repr=False)
+    placer: str | chance.Placer = chance.RANDOM
+    starts: chance.Starts | None = field(default=None, compare=False, repr=False)
+    start_fraction: float = field(default=chance.START_FRACTION, compare=False, repr=False)
     terminate_at_goal: bool = False
 
     reset_options = "board", "score"
@@ -101,20 +90,21 @@ class SlidingGame(Game):
         rules.check_rewards(shape)
         spawn = rules.spawn if self.spawn is None else checked_spawn(rules, self.spawn)
         start_tiles = _checked_start_tiles(self.start_tiles, rules, shape)
-        checks.check_named(self.placer, "placer", NAMED, Placer, "an object with place()")
-        if self.placer == ADVERSARY:
+        wanted = chance.Placer, "an object with place()"
+        checks.check_named(self.placer, "placer", chance.NAMED, *wanted)
+        if self.placer == chance.ADVERSARY:
             check_packs(shape, "the adversary", "use placer='random', or an object")
         fraction = checks.checked_probability(self.start_fraction, "start_fraction")
-        if self.starts is None and fraction != START_FRACTION:
+        if self.starts is None and fraction != chance.START_FRACTION:
             raise UsageError(f"start_fraction={fraction!r} needs starts, the boards to begin with.")
         ends = checks.plain(self.terminate_at_goal)
         if not isinstance(ends, bool):
             raise UsageError(f"terminate_at_goal must be True or False, got {checks.brief(ends)}.")
-        # Past the frozen dataclass.
-        vars(self).update(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
-        vars(self).update(start_fraction=fraction, terminate_at_goal=ends)
+        keep = vars(self).update  # past the frozen dataclass
+        keep(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
+        keep(start_fraction=fraction, terminate_at_goal=ends)
         if self.starts is not None:
-            vars(self).update(starts=checked_starts(self.starts, shape, self.legal_actions))
+            keep(starts=chance.checked_starts(self.starts, shape, self.legal_actions))
 
     def __str__(self) -> str:
         return f"{self.name} on {self.shape[0]}×{self.shape[1]}"
@@ -129,8 +119,7 @@ class SlidingGame(Game):
 
     @property
     def loops(self) -> str | None:
-        held = "packed" if packs(self.shape) else "cells"
-        return f"tile_envs.sliding.{held}.compiled" if isinstance(self.placer, str) else None
+        return self.layout.loops if isinstance(self.placer, str) else None
 
     @cached_property
     def tables(self) -> Tables:
@@ -138,13 +127,9 @@ class SlidingGame(Game):
         return compile_tables(self.rules, self.shape)
 
     @cached_property
-    def held(self) -> Any:
-        """How boards are held in a `State`, the module `packed.batch` or `cells.batch`."""
-        return batch.held_as(self.shape)
-
-    @cached_property
-    def lookup(self) -> Any:
-        return self.held.lookup_of(self.rules, self.shape)
+    def layout(self) -> PackedLayout | CellsLayout:
+        """How boards lie in a `State` and move."""
+        return batch.layout_of(self.rules, self.shape)
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -152,44 +137,39 @@ class SlidingGame(Game):
 
     @cached_property
     def last_tile(self) -> int:
-        """A game is over on a board with a tile of this index or more, which there may be none."""
+        """The tile index that ends the game; `largest + 1` if none does."""
         rules = self.rules
         return rules.index_of(rules.goal) if self.terminate_at_goal else rules.largest + 1
 
     @cached_property
-    def distribution(self) -> SpawnDistribution:
+    def distribution(self) -> chance.SpawnDistribution:
         faces, probabilities = zip(*self.spawn, strict=True)
-        return SpawnDistribution(tuple(map(self.rules.index_of, faces)), probabilities)
+        return chance.SpawnDistribution(tuple(map(self.rules.index_of, faces)), probabilities)
 
     @cached_property
-    def start(self) -> Start:
-        listed = isinstance(self.start_tiles, tuple)
-        fixed = map(self.rules.index_of, self.start_tiles) if listed else [0] * self.start_tiles  # type: ignore[operator, arg-type]
+    def start(self) -> chance.Start:
+        tiles, threshold = self.start_tiles, round(self.start_fraction * 2**32)
+        fixed = map(self.rules.index_of, tiles) if isinstance(tiles, tuple) else [0] * tiles
         boards: Any = np.empty((0, *self.shape), np.uint8) if self.starts is None else self.starts
-        threshold = round(self.start_fraction * 2**32)
-        return Start(self.distribution, self.shape, tuple(fixed), boards, threshold)
-
-    def without_starts(self) -> SlidingGame:
-        """Return the same game with ordinary starts alone."""
-        return replace(self, starts=None, start_fraction=START_FRACTION)
+        return chance.Start(self.distribution, self.shape, tuple(fixed), boards, threshold)
 
     @cached_property
     def cells_needed(self) -> dict[int, int]:
         """The number of cells that each tile index needs, for those that fit on this board.
 
-        A tile that does not appear by itself is made of two others.  While the second of them is
-        made, the first one takes up a cell, so the number of cells that a tile needs is the pebble
-        number of its tree of merges: `need(c) = min over merges of max(need(a), 1 + need(b))`.
+        A tile that does not appear by itself is made of two others; the first takes up a cell while
+        the second is made.  So the number of cells is the pebble number of its tree of merges:
+        `need(c) = min over merges of max(need(a), 1 + need(b))`, the merge in either order.
         """
         need = dict.fromkeys({*self.distribution.tiles, *self.start.tiles} - {0}, 1)
-        changed = True
+        changed, too_many = True, math.prod(self.shape) + 1
         while changed:
             changed = False
             for a, b, c in self.rules.merges:
-                if a in need and b in need:
-                    cells = min(max(need[a], 1 + need[b]), max(need[b], 1 + need[a]))
-                    if cells < need.get(c, math.prod(self.shape) + 1):
-                        need[c], changed = cells, True
+                low, high = sorted((need.get(a, too_many), need.get(b, too_many)))
+                cells = max(high, 1 + low)
+                if cells < need.get(c, too_many):
+                    need[c], changed = cells, True
         return need
 
     @cached_property
@@ -199,7 +179,6 @@ class SlidingGame(Game):
 
     @property
     def n_values(self) -> int:
-        """The tile indices from 0 to `largest_tile`."""
         return self.largest_tile + 1
 
     @cached_property
@@ -207,35 +186,31 @@ class SlidingGame(Game):
         return Symmetries.of_board(self.shape)
 
     def _begin_from(self, streams: Words, positions: Positions | None = None) -> State:
-        held = self.held
         if positions is None:
-            boards, largest, streams = held.draw(self.start, streams)
+            boards, largest, streams = self.layout.draw(self.start, streams)
             scores = np.zeros(len(streams), np.int64)
         else:
             cells, scores = positions
-            boards = held.hold(cells)
+            boards = self.layout.pack(cells)
             largest = cells.max(axis=(1, 2)).astype(np.int64)
         legal, over = self._legal(boards, largest), np.zeros(len(streams), np.bool_)
         return State(streams, over, legal, scores, largest, boards)
 
     def _legal(self, boards: NDArray[Any], largest: Ints) -> Ints:
-        legal: Ints = self.held.legal(self.lookup, boards)
+        legal = self.layout.legal(boards)
         if self.terminate_at_goal:
             legal *= largest < self.last_tile
         return legal
 
     def _play(self, state: State, actions: Ints) -> tuple[State, NDArray[np.float64], Bools]:
-        held, lookup = self.held, self.lookup
         legal = state.legal >> actions
         legal &= _ONE
         streams = state.streams + legal.view(np.uint64) * _STRIDE
         words = mix(streams)
-        indices, thresholds = self.distribution.arrays
-        tiles = indices.take(pick(words, thresholds))
+        tiles = self.distribution.draw(words)
         tiles *= legal  # 0 where none appears
-        boards, rewards, largest = held.follow(
-            lookup, self.placer, state.boards, actions, tiles, words
-        )
+        followed = self.layout.follow(self.placer, state.boards, actions, tiles, words)
+        boards, rewards, largest = followed
         if self.terminate_at_goal:  # else nothing moves in an illegal push
             stays = legal == _ZERO
             boards[stays], largest[stays] = state.boards[stays], state.largest[stays]
@@ -250,46 +225,49 @@ class SlidingGame(Game):
             "score": state.scores.copy(),
             "max_tile": self.pairs.faces.take(state.largest),
         }
-        return self.held.tiles(self.lookup, state.boards), infos
+        return self.layout.tiles(state.boards), infos
 
     def _position(self, state: State) -> dict[str, NDArray[Any]]:
-        boards = self.held.tiles(self.lookup, state.boards)
-        return {"board": boards, "score": state.scores.copy()}
+        return {"board": self.layout.tiles(state.boards), "score": state.scores.copy()}
 
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
         masks = batch.legal_actions(boards, self.rules)
         if self.terminate_at_goal:
-            masks[self._has_last_tile(boards)] = 0
+            masks[np.asarray(boards).max(axis=(1, 2)) >= self.last_tile] = 0
         return masks
 
-    def afterstates(self, boards: ArrayLike) -> tuple[batch.Boards, Ints, NDArray[np.int8]]:
+    def afterstates(self, boards: ArrayLike) -> tuple[Boards, Ints, NDArray[np.int8]]:
         after, rewards, masks = batch.afterstates(boards, self.rules)
         if self.terminate_at_goal:
-            over = self._has_last_tile(boards)
+            over = np.asarray(boards).max(axis=(1, 2)) >= self.last_tile
             after[over], rewards[over], masks[over] = np.asarray(boards)[over, None], 0, 0
         return after, rewards, masks
 
-    def _has_last_tile(self, boards: ArrayLike) -> Bools:
-        over: Bools = np.asarray(boards).max(axis=(1, 2)) >= self.last_tile
-        return over
-
     def replies(self, afterstates: ArrayLike) -> Replies:
-        """Return the boards that may follow afterstates: every new tile on every possible cell.
-
-        These are the empty cells, the worst ones, or the one that an object chooses (see
-        `tile_envs.sliding.placer`).  The boards are listed tile by tile, the smallest first.
-        """
-        boards = batch.checked_boards(afterstates, self.rules)
-        parts = []
-        distribution = self.distribution
-        for tile, probability in zip(distribution.tiles, distribution.probabilities, strict=True):
-            cells = batch.possible_cells(self.placer, self.rules, boards, tile)
+        """Return the boards that may follow afterstates, tile by tile, the smallest first."""
+        boards, parts = batch.checked_boards(afterstates, self.rules), []
+        spawn = self.distribution
+        for tile, probability in zip(spawn.tiles, spawn.probabilities, strict=True):
+            cells = self.possible_cells(boards, tile)
             parents, rows, columns = np.nonzero(cells)
             following = boards[parents]
             following[np.arange(len(parents)), rows, columns] = tile
             shares = probability / cells.sum(axis=(1, 2))[parents]
             parts.append((parents, following, shares))
         return Replies(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def possible_cells(self, boards: Boards, tile: int) -> Bools:
+        """Return the cells `(n, R, C)` of afterstates on which the placer may set a tile."""
+        empty: Bools = boards == 0
+        if self.placer == chance.RANDOM:
+            return empty
+        tiles = np.full(len(boards), tile)
+        if isinstance(self.placer, str):
+            worst = worst_cells(self.tables, self.layout.pack(boards).T, tiles)
+            return worst.T.reshape(boards.shape)
+        chosen = chance.answers(self.placer, boards, tiles * empty.any(axis=(1, 2)))
+        empty &= np.arange(math.prod(self.shape)).reshape(self.shape) == chosen[:, None, None]
+        return empty
 
     def checked_positions(
         self, values: Mapping[str, Any], num_envs: int | None = None
@@ -299,9 +277,7 @@ class SlidingGame(Game):
         boards = checks.broadcast_boards(values["board"], self.shape, num_envs)
         scores = checks.as_array(values.get("score", 0))
         if scores.shape not in ((), (num_envs,)):
-            raise UsageError(
-                f"score must be one integer, or one for each game, got shape {scores.shape}."
-            )
+            raise UsageError(f"score must be one integer, or one a game, got shape {scores.shape}.")
         most = LARGEST_SCORE if "game" in values else LARGEST_START_SCORE
         for score in scores.reshape(-1).tolist():
             checks.checked_integer(score, "score", most=most)
@@ -312,15 +288,15 @@ class SlidingGame(Game):
         """Return the faces, `int64`, of tile indices of any shape, or raise a `ValueError`."""
         return self.pairs.faces.take(batch.checked_tiles(boards, self.rules))
 
-    def indices(self, faces: ArrayLike) -> batch.Boards:
+    def indices(self, faces: ArrayLike) -> Boards:
         """Return the tile indices of faces of any shape, or raise a `ValueError`."""
         shown, which = np.unique(array := checks.as_array(faces), return_inverse=True)
         tiles = [0 if face == 0 else self.rules.index_of(face) for face in shown.tolist()]
         return np.array(tiles, np.uint8)[which].reshape(array.shape)
 
     def is_success(self, infos: Info) -> Bools:
-        rules = self.rules
-        won: Bools = np.isin(infos["max_tile"], rules.faces[rules.index_of(rules.goal) :])
+        faces, goal = self.rules.faces, self.rules.goal
+        won: Bools = np.isin(infos["max_tile"], faces[faces.index(goal) :])
         return won
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
@@ -340,10 +316,6 @@ def _checked_start_tiles(
     count = len(start_tiles) if listed else checks.as_integer(start_tiles)
     cells = math.prod(shape)
     if count is None or not 1 <= count <= cells:
-        raise UsageError(
-            f"start_tiles must be 1 to {cells} tiles on a {shape[0]}×{shape[1]} board, "
-            f"got {checks.brief(start_tiles)}."
-        )
-    if not listed:
-        return count
-    return tuple(rules.faces[rules.index_of(face)] for face in start_tiles)
+        wanted = f"1 to {cells} tiles on a {shape[0]}×{shape[1]} board"
+        raise UsageError(f"start_tiles must be {wanted}, got {checks.brief(start_tiles)}.")
+    return tuple(map(rules.checked_face, start_tiles)) if listed else count

@@ -3,8 +3,7 @@
 from functools import cache, lru_cache, partial
 
 from tile_envs.rendering.canvas import Canvas, Cell, Drawing, Picture, picture_grid
-from tile_envs.sliding.boards import Boards
-from tile_envs.sliding.rules import Palette, Rules
+from tile_envs.sliding.rules import Boards, Palette, Rules
 
 TILE, GAP, MARGIN, HEADER = 100, 12, 16, 72
 PITCH, EDGE = TILE + GAP, GAP // 2

@@ -13,10 +13,15 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from tile_envs.base.checks import as_array, as_integer, brief, checked_probability
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_envs.base.checks import as_array, as_integer, brief
+from tile_envs.base.distribution import checked_distribution
 from tile_envs.errors import UsageError
 from tile_envs.words import printable
 
@@ -31,15 +36,15 @@ MAX_TILES = 31
 MOVE_LIMIT = 1 << 33
 """No move pays this much: see `Rules.check_rewards`."""
 
-COLOR = re.compile(r"#[0-9a-fA-F]{6}")
-
+Boards = NDArray[np.uint8]
+"""Tile indices, `(n, R, C)`, or `(R, C)` of one board."""
 Spawn = tuple[tuple[int, float], ...]
 """The faces that appear, each with its probability."""
 
 
 @dataclass(frozen=True)
 class Palette:
-    """The colors of a game, as `#rrggbb`.
+    """The colors of a game, as `#rrggbb`; others are refused by a `ValueError`.
 
     Attributes:
         page: The ground around the board.
@@ -48,9 +53,6 @@ class Palette:
         light: The text on dark tiles.
         dark_inks: The number of tiles with dark text, the smallest ones; others have light text.
         tiles: The ground of each tile index, beginning with the empty cell.
-
-    Raises:
-        ValueError: If a color is not of this form.
     """
 
     page: str
@@ -61,9 +63,9 @@ class Palette:
     tiles: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tiles", tuple(self.tiles))
+        vars(self).update(tiles=tuple(self.tiles))  # past the frozen dataclass
         for color in (self.page, self.board, self.dark, self.light, *self.tiles):
-            if not isinstance(color, str) or not COLOR.fullmatch(color):
+            if not isinstance(color, str) or not re.fullmatch("#[0-9a-fA-F]{6}", color):
                 raise UsageError(f"a palette holds colors such as '#faf8ef', got {color!r}.")
 
     def ink(self, tile: int) -> str:
@@ -136,13 +138,13 @@ class Rules:
             raise UsageError(f"the name of a game must be one line of text, got {self.name!r}.")
         keep(faces=_checked_faces(self.faces))
         keep(merges=_checked_merges(self.merges, self.largest))
-        keep(spawn=checked_spawn(self, self.spawn), goal=self.faces[self.index_of(self.goal)])
+        keep(spawn=checked_spawn(self, self.spawn), goal=self.checked_face(self.goal))
         if isinstance(self.palette, Mapping):
             keep(palette=Palette(**self.palette))
         if not isinstance(self.palette, Palette) or len(self.palette.tiles) < len(self.faces):
+            wanted = f"a Palette with {len(self.faces)} tiles, the empty cell included"
             raise UsageError(
-                f"the palette of {self.name} must be a Palette with {len(self.faces)} tiles, the "
-                f"empty cell included, got {brief(self.palette)}."
+                f"the palette of {self.name} must be {wanted}, got {brief(self.palette)}."
             )
 
     @classmethod
@@ -161,27 +163,27 @@ class Rules:
         return len(self.faces) - 1
 
     def index_of(self, face: object) -> int:
-        """Return the tile index of a face, an integer or, as JSON has it, a string of its digits.
+        """Return the tile index of a face, or raise a `ValueError` if no tile shows it.
 
-        Raises:
-            ValueError: If no tile of this game shows it.
+        The face is an integer or, as JSON has it, a string of its digits.
         """
         value = int(face) if isinstance(face, str) and face.isdecimal() else as_integer(face)
         if value is None or value not in self.faces[1:]:
-            raise UsageError(
-                f"{face!r} is not a tile of {self.name}: "
-                f"expected one of {', '.join(map(str, self.faces[1:6]))} … {self.faces[-1]}."
-            )
+            known = f"{', '.join(map(str, self.faces[1:6]))} … {self.faces[-1]}"
+            raise UsageError(f"{face!r} is not a tile of {self.name}: expected one of {known}.")
         return self.faces.index(value)
+
+    def checked_face(self, face: object) -> int:
+        """Return a face of this game as an integer; see `index_of`."""
+        return self.faces[self.index_of(face)]
 
     def check_rewards(self, shape: tuple[int, int]) -> None:
         """Refuse by a `ValueError` a shape on which a move could pay `MOVE_LIMIT` or more."""
         most = max((self.faces[made] for *_, made in self.merges), default=0)
         if most > (limit := most_paid(shape)):
             raise UsageError(
-                f"a merge of {self.name} pays {most}, which is too large for boards of "
-                f"{shape[0]}×{shape[1]}: rewards must be at most {limit}, so end the chain of "
-                "merges before this tile."
+                f"a merge of {self.name} pays {most}, too much for boards of {shape[0]}×{shape[1]},"
+                f" on which it may pay {limit}: end the chain of merges before this tile."
             )
 
 
@@ -195,44 +197,21 @@ def checked_shape(shape: Any) -> tuple[int, int]:
     is_pair = as_array(shape).shape == (2,)  # a set has no order, and is no array
     sides: tuple[Any, ...] = tuple(map(as_integer, shape)) if is_pair else ()
     if None in sides or not is_board(sides):
-        raise UsageError(
-            f"shape must be two integers from 1 to {MAX_SIDE}, rows and columns, with {MIN_CELLS} "
-            f"cells or more, got {shape!r}."
-        )
+        wanted = f"two integers from 1 to {MAX_SIDE}, rows and columns, with {MIN_CELLS} cells"
+        raise UsageError(f"shape must be {wanted} or more, got {shape!r}.")
     return sides
 
 
 def most_paid(shape: tuple[int, int]) -> int:
     """Return the most that each merge may pay, of all that one move on a board can make."""
     n_rows, n_columns = shape
-    most_merges = max(n_rows * (n_columns // 2), n_columns * (n_rows // 2))
-    return (MOVE_LIMIT - 1) // most_merges
+    return (MOVE_LIMIT - 1) // max(n_rows * (n_columns // 2), n_columns * (n_rows // 2))
 
 
 def checked_spawn(rules: Rules, spawn: object) -> Spawn:
-    """Return a spawn distribution as `(face, probability)` pairs, the smallest face first.
-
-    It is given as pairs, or as a mapping of face to probability, such as `{2: 0.9, 4: 0.1}`; faces
-    may be strings, as JSON has them.
-    """
-    try:
-        given = dict(spawn)  # type: ignore[call-overload] # whatever is no pairs is refused
-    except (TypeError, ValueError):
-        given = {}
-    if not given:
-        raise UsageError(
-            f"spawn must map faces to probabilities, such as {{2: 0.9, 4: 0.1}}, got {spawn!r}."
-        )
-    probabilities: dict[int, float] = {}
-    for name, probability in given.items():
-        face = rules.faces[rules.index_of(name)]
-        if face in probabilities:
-            raise UsageError(f"spawn names the face {face} twice: {given!r}.")
-        probabilities[face] = checked_probability(probability, f"spawn[{name!r}]")
-    total = sum(probabilities.values())
-    if not math.isclose(total, 1, abs_tol=1e-6):
-        raise UsageError(f"spawn must add up to 1, got {given!r}, which makes {total}.")
-    return tuple((face, p) for face, p in sorted(probabilities.items()) if p > 0)
+    """Return a spawn distribution, pairs or a mapping, as pairs, the smallest face first."""
+    wanted = "spawn", "faces", "{2: 0.9, 4: 0.1}", rules.checked_face
+    return tuple(sorted(checked_distribution(spawn, *wanted).items()))
 
 
 def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
@@ -240,10 +219,8 @@ def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:
     numbers: tuple[Any, ...] = tuple(map(as_integer, given))
     counted = 3 <= len(numbers) <= MAX_TILES + 1 and None not in numbers and numbers[0] == 0
     if not counted or any(a >= b for a, b in pairwise((*numbers, 1 << 63))):
-        raise UsageError(
-            f"faces must be 0 for the empty cell and then 2 to {MAX_TILES} rising integers below "
-            f"2**63, got {brief(given)}."
-        )
+        wanted = f"0 for the empty cell and then 2 to {MAX_TILES} rising integers below 2**63"
+        raise UsageError(f"faces must be {wanted}, got {brief(given)}.")
     return numbers
 
 
@@ -252,16 +229,24 @@ def _checked_merges(merges: Iterable[Any], largest: int) -> tuple[tuple[int, int
     for merge in merges if isinstance(merges, Iterable) else [merges]:
         listed = tuple(map(as_integer, merge)) if isinstance(merge, (tuple, list)) else ()
         if len(listed) != 3 or not all(tile in range(1, largest + 1) for tile in listed):
-            raise UsageError(
-                f"a merge must be three tile indices (a, b, c) from 1 to {largest}, got {merge!r}."
-            )
+            wanted = f"three tile indices (a, b, c) from 1 to {largest}"
+            raise UsageError(f"a merge must be {wanted}, got {merge!r}.")
         if listed[:2] in [earlier[:2] for earlier in checked]:
             raise UsageError(f"merges say twice what tiles {listed[0]} and {listed[1]} make.")
         checked.append(listed)
     return tuple(checked)
 
 
-def _rules_2048(largest: int) -> Rules:
+@cache
+def rules_2048(shape: tuple[int, int]) -> Rules:
+    """Return the rules of 2048 on a board: on more than 16 cells, with all tiles that may pay.
+
+    Examples:
+        >>> rules_2048((4, 4)) == RULES_2048, rules_2048((5, 5)).faces[-1]
+        (True, 536870912)
+    """
+    # 131072 is the largest tile that can be made on 4×4 when 2 and 4 appear.
+    largest = 17 if math.prod(shape) <= 16 else most_paid(shape).bit_length() - 1
     return Rules(
         name="2048",
         faces=(0, *(2**t for t in range(1, largest + 1))),
@@ -272,21 +257,7 @@ def _rules_2048(largest: int) -> Rules:
     )
 
 
-# 131072 is the largest tile that can be made on 4×4 when 2 and 4 appear.
-RULES_2048 = _rules_2048(17)
-
-
-def rules_2048(shape: tuple[int, int]) -> Rules:
-    """Return the rules of 2048 on a board: on more than 16 cells, with all tiles that may pay.
-
-    Examples:
-        >>> rules_2048((4, 4)) == RULES_2048, rules_2048((5, 5)).faces[-1]
-        (True, 536870912)
-    """
-    if math.prod(shape) <= 16:
-        return RULES_2048
-    return _rules_2048(most_paid(shape).bit_length() - 1)
-
+RULES_2048 = rules_2048((4, 4))
 
 _FIBONACCI = [0, 1, 2]
 while len(_FIBONACCI) <= MAX_TILES:

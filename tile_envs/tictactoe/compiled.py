@@ -4,7 +4,7 @@ from typing import Any
 
 from tile_envs.base.compiled import NEXT, Word, compiled, mixed
 from tile_envs.base.engine import Transition
-from tile_envs.base.loops import Loops, loops, member, world_of
+from tile_envs.base.loops import Loops, loops, one_of, world_of
 from tile_envs.base.random_stream import LOW_HALF
 from tile_envs.tictactoe.game import State, TicTacToe
 from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, POWERS, O, X, solve
@@ -54,7 +54,7 @@ def reply(world: World, i: int, code: int, mark: int, asked: bool) -> None:
     word = mixed(world.streams[i])
     low = word & LOW_WORD
     which = (low >= world.second) + (low >= world.third)
-    cell = member(Word(world.policy[code + N_CODES * which]), word)
+    cell = one_of(Word(world.policy[code + N_CODES * which]), word)
     code = with_mark(code, mark, cell) if asked else code
     world.codes[i], world.legal[i] = code, world.legal_in[code]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent, ask
 from tile_envs.base import checks, random_stream, sets
+from tile_envs.base.distribution import checked_distribution, thresholds
 from tile_envs.base.random_stream import STRIDE, Words, mix
 from tile_envs.base.tables import read_only
 from tile_envs.errors import UsageError
@@ -246,31 +246,24 @@ class Policies(NamedTuple):
 @cache
 def policies(mixture: Mixture) -> Policies:
     sets = [NAMED[name]() for name, _ in mixture]
-    weights = np.array([probability for _, probability in mixture])
+    weights = [probability for _, probability in mixture]
     shares = np.zeros((3**CELLS, CELLS))
     for cells, weight in zip(sets, weights, strict=True):
         members = cells[:, None] >> np.arange(CELLS) & 1
         shares += weight * (members / np.maximum(members.sum(axis=1, keepdims=True), 1))
-    bounds = np.rint(weights.cumsum()[:-1] * 2**32).astype(np.uint64)
-    thresholds = tuple(np.array(bound) for bound in bounds)
-    return Policies(read_only(np.concatenate(sets)), thresholds, read_only(shares))
+    bounds = tuple(np.array(t, np.uint64) for t in thresholds(weights))
+    return Policies(read_only(np.concatenate(sets)), bounds, read_only(shares))
 
 
 def _checked_mixture(given: Any) -> str | Mixture:
     """Return named opponents with their probabilities; a single one is its name."""
-    try:
-        mixture = dict(given)
-    except (TypeError, ValueError):
-        mixture = {}
-    for name, probability in mixture.items():
-        checks.checked_choice(name, "an opponent with a probability", list(NAMED))
-        checks.checked_probability(probability, f"opponent[{name!r}]")
-    if not math.isclose(total := sum(mixture.values()), 1, abs_tol=1e-6):
-        raise UsageError(
-            f"the probabilities of opponents must add up to 1, such as {{'minimax': 0.8, 'random': "
-            f"0.2}}, got {checks.brief(given)}, which makes {total}."
-        )
-    pairs = tuple((name, float(mixture[name])) for name in NAMED if mixture.get(name))
+
+    def known(name: Any) -> str:
+        return checks.checked_choice(name, "an opponent with a probability", list(NAMED))
+
+    wanted = "opponent", "named opponents", "{'minimax': 0.8, 'random': 0.2}", known
+    probabilities = checked_distribution(given, *wanted)
+    pairs = tuple((name, probabilities[name]) for name in NAMED if name in probabilities)
     return pairs if pairs[1:] else pairs[0][0]
 
 

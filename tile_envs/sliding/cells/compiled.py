@@ -5,19 +5,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.compiled import HALF, NEXT, ONE, Word, compiled, mixed
+from tile_envs.base.compiled import HALF, NEXT, Word, compiled, mixed
 from tile_envs.base.engine import Transition
 from tile_envs.base.loops import Loops, loops, world_of
-from tile_envs.sliding.cells import batch
-from tile_envs.sliding.compiled import show_infos
+from tile_envs.sliding.compiled import (
+    LOW_HALF,
+    drawn_tile,
+    is_vertical,
+    member,
+    show_infos,
+    spawn_tables,
+)
 from tile_envs.sliding.game import SlidingGame, State
-from tile_envs.sliding.packed.kernels import LOW_HALF, count, drawn_tile, is_vertical, spawn_tables
+from tile_envs.sliding.pairs import TILE_BITS
 from tile_envs.sliding.rules import ACTIONS, LEFT, UP
 
 Board = NDArray[np.uint8]
 """The cells of one game, `(R * C,)`."""
 
-NONE, TILE_BITS = Word(0), Word(batch.TILE_BITS)
+NONE, TO_FIRST = Word(0), Word(TILE_BITS)
 TO_UP, TO_LEFT = Word(UP), Word(LEFT)
 
 SHOWN = "observations masks shown_scores max_tiles shown_illegal"
@@ -84,7 +90,7 @@ def push(world: World, board: Board, action: Word) -> Word:
         for place in range(length):
             cell = begin + place * along
             tile = Word(board[cell])
-            made = Word(world.merged[last << TILE_BITS | tile])
+            made = Word(world.merged[last << TO_FIRST | tile])
             is_tile, is_merge = np.int64(tile != NONE), np.int64(made != NONE)
             board[cell] = 0
             board[free - is_merge * along] = made if is_merge else tile
@@ -100,10 +106,7 @@ def place(board: Board, tile: Word, word: Word) -> None:
     empty = NONE
     for cell in range(len(board)):
         empty |= Word(board[cell] == 0) << Word(cell)
-    k = (word >> HALF) * count(empty) >> HALF
-    for _ in range(k):
-        empty &= empty - ONE
-    board[count((empty & ~empty + ONE) - ONE)] = tile
+    board[member(empty, word)] = tile
 
 
 @compiled
@@ -114,7 +117,7 @@ def settle(world: World, i: int, board: Board) -> None:
         for column in range(world.n_columns):
             tile = Word(board[cell])
             largest = max(largest, tile)
-            pairs = tile << TILE_BITS
+            pairs = tile << TO_FIRST
             if column + 1 < world.n_columns:
                 legal |= Word(world.row_legal[pairs | Word(board[cell + 1])])
             if row + 1 < world.n_rows:
@@ -140,7 +143,7 @@ def loops_of(game: SlidingGame) -> Loops:
     start, n_cells, pairs = game.start, game.shape[0] * game.shape[1], game.pairs
     starts = np.array(start.tiles, np.uint64), start.listed.reshape(-1, n_cells), start.threshold
     looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
-    tables = *game.shape, Word(game.last_tile), *looked_up, *starts, *spawn_tables(game)[:2]
+    tables = *game.shape, Word(game.last_tile), *looked_up, *starts, *spawn_tables(game)
     return Loops(PLAY, BEGIN, _shown, _state, tables)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from tile_envs.base.compiled import HALF, NEXT, Word, compiled, mixed
 from tile_envs.base.engine import Transition
 from tile_envs.base.loops import Loops, loops, world_of
-from tile_envs.sliding.compiled import show_infos
+from tile_envs.sliding.compiled import LOW_HALF, drawn_tile, is_vertical, show_infos
 from tile_envs.sliding.game import SlidingGame, State
 from tile_envs.sliding.packed import kernels
 from tile_envs.sliding.packed.tables import PACKED_SIDE
@@ -33,7 +33,7 @@ which kernels find in the world, too."""
 @compiled
 def play(world: World, i: int, action: Word) -> float:
     """Play a legal action in one game; return the reward."""
-    axis = 1 if kernels.is_vertical(action) else 0
+    axis = 1 if is_vertical(action) else 0
     boards = world.boards
     a, b = Word(boards[i, 0, axis]), Word(boards[i, 1, axis])
     c, d = Word(boards[i, 2, axis]), Word(boards[i, 3, axis])
@@ -42,7 +42,7 @@ def play(world: World, i: int, action: Word) -> float:
     world.streams[i] = position
     word = mixed(position)
     rows, columns = kernels.both_following(world, world.adversarial, action, after, word)
-    settle(world, i, rows, columns, max(after.largest, kernels.drawn_tile(world, word)))
+    settle(world, i, rows, columns, max(after.largest, drawn_tile(world, word)))
     world.scores[i] += np.int64(after.reward)
     return np.float64(after.reward)
 
@@ -56,7 +56,7 @@ def begin(world: World, i: int) -> None:
     if len(listed):
         position += NEXT
         word = mixed(position)
-        if word & kernels.LOW_HALF < Word(world.threshold):
+        if word & LOW_HALF < Word(world.threshold):
             at = (word >> HALF) * Word(len(listed)) >> HALF
             a, b, c, d = listed[at, 0], listed[at, 1], listed[at, 2], listed[at, 3]
             largest = listed[at, 4]
@@ -64,7 +64,7 @@ def begin(world: World, i: int) -> None:
     for fixed in tiles:
         position += NEXT
         word = mixed(position)
-        tile = fixed if fixed else kernels.drawn_tile(world, word)
+        tile = fixed if fixed else drawn_tile(world, word)
         largest = max(largest, tile)
         cells = kernels.empty_cells(world, a, b, c, d)
         a, b, c, d = kernels.placed(a, b, c, d, kernels.one_of(world, cells, word), tile)

@@ -5,36 +5,33 @@ A board is four packed lines a, b, c, d (see `tables`), its rows or its columns.
 This module imports numba, so the package imports it only once compiled loops are asked for.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from tile_envs.base import random_stream
-from tile_envs.base.checks import brief
+from tile_envs.base.checks import brief, listed
 from tile_envs.base.compiled import HALF, ONE, Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.sliding.boards import checked_boards
+from tile_envs.sliding.chance import ADVERSARY, NAMED
+from tile_envs.sliding.compiled import drawn_tile, is_vertical, member, spawn_tables
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed import tables
-from tile_envs.sliding.packed.batch import pack
-from tile_envs.sliding.placer import ADVERSARY, NAMED
+from tile_envs.sliding.packed import tables as packing
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 
 Lines = tuple[Word, Word, Word, Word]
 
-ACTIONS_END = Word(LEFT + 1)
-CELL, TWO_CELLS = Word(tables.CELL_BITS), Word(2 * tables.CELL_BITS)
-LINE, LINE_BITS = Word(tables.LINE_MASK), Word(tables.LINE_BITS)
-REWARD, TO_REWARD = Word(tables.REWARD_MASK), Word(tables.REWARD_SHIFT)
-EMPTY, TO_EMPTY = Word(tables.EMPTY_MASK), Word(tables.EMPTY_SHIFT)
-TO_LARGEST = Word(tables.LARGEST_SHIFT)
-LOW_BLOCK, EVEN_CELLS = Word(tables.LOW_BLOCK), Word(tables.EVEN_CELLS)
-PATTERN_ACTION = Word(tables.PATTERN_ACTION_WEIGHT)
-_, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, tables.PATTERN_WEIGHTS)
-CELL_IN_LINE, ALL_CELLS = Word(tables.CELL_MASK), Word(tables.CELLS)
-LOW_HALF = Word(random_stream.LOW_HALF)
+CELL, TWO_CELLS = Word(packing.CELL_BITS), Word(2 * packing.CELL_BITS)
+LINE, LINE_BITS = Word(packing.LINE_MASK), Word(packing.LINE_BITS)
+REWARD, TO_REWARD = Word(packing.REWARD_MASK), Word(packing.REWARD_SHIFT)
+EMPTY, TO_EMPTY = Word(packing.EMPTY_MASK), Word(packing.EMPTY_SHIFT)
+TO_LARGEST = Word(packing.LARGEST_SHIFT)
+LOW_BLOCK, EVEN_CELLS = Word(packing.LOW_BLOCK), Word(packing.EVEN_CELLS)
+PATTERN_ACTION = Word(packing.PATTERN_ACTION_WEIGHT)
+_, PATTERN_SECOND, PATTERN_THIRD, PATTERN_FOURTH = map(Word, packing.PATTERN_WEIGHTS)
+CELL_IN_LINE, ALL_CELLS = Word(packing.CELL_MASK), Word(packing.CELLS)
 # Words, all of one type: numba would compile `gain` anew for each literal number.
 TO_UP, TO_RIGHT, TO_DOWN, TO_LEFT = map(Word, (UP, RIGHT, DOWN, LEFT))
 
@@ -48,10 +45,8 @@ class GameTables(NamedTuple):
     empty_cell: Words
     tiles: Words  # the tile indices that can appear
     thresholds: Words  # cumulative ones of these tiles in [0, 2**32], the last one included
-    probabilities: NDArray[np.float64]
     rows: int  # of a board
     columns: int
-    square: bool  # whether the two numbers are equal
     # True if the named adversary places the new tiles, None if they are placed uniformly: two
     # types, so that code is compiled for each.
     adversarial: bool | None
@@ -63,10 +58,7 @@ class Pushed(NamedTuple):
     """What a push makes of a board."""
 
     changed: bool  # whether the push is legal
-    a: Word  # its lines, rows if they were rows
-    b: Word
-    c: Word
-    d: Word
+    lines: Lines  # rows if they were rows
     reward: Word
     largest: Word  # the largest tile's index
     pattern: Word  # the index of its empty cells in `empty_count` and `empty_cell`
@@ -76,32 +68,20 @@ def game_tables(game: SlidingGame) -> GameTables:
     """Return a game for compiled loops; it is refused if an object places its new tiles."""
     if not isinstance(game.placer, str):
         raise UsageError(
-            f"compiled loops know the placers {', '.join(map(repr, NAMED))} only, "
-            f"got {brief(game.placer)}."
+            f"compiled loops know the placers {listed(NAMED)}, got {brief(game.placer)}."
         )
-    of_rules, last = game.tables, game.last_tile
+    tables, last = game.tables, game.last_tile
     shrunk = [after for *merged, after in game.rules.merges if max(merged) >= last]
     return GameTables(
-        of_rules.pushed.view(np.uint64),
-        of_rules.offsets.view(np.uint64),
-        of_rules.empty_count,
-        of_rules.empty_cell.view(np.uint64),
+        tables.pushed.view(np.uint64),
+        tables.offsets.view(np.uint64),
+        tables.empty_count,
+        tables.empty_cell.view(np.uint64),
         *spawn_tables(game),
         *game.shape,
-        square=game.shape[0] == game.shape[1],
         adversarial=True if game.placer == ADVERSARY else None,
         last_tile=Word(last),
         last_leaves=Word(min([last, *shrunk])),
-    )
-
-
-def spawn_tables(game: SlidingGame) -> tuple[Words, Words, NDArray[np.float64]]:
-    """Return the `tiles`, `thresholds` and `probabilities` of `GameTables`."""
-    distribution = game.distribution
-    return (
-        np.array(distribution.tiles, np.uint64),
-        np.array((*distribution.thresholds, LOW_HALF + ONE), np.uint64),
-        np.array(distribution.probabilities),
     )
 
 
@@ -110,12 +90,12 @@ def rows_of(game: SlidingGame, boards: ArrayLike) -> Words:
     checked = checked_boards(boards, game.rules)
     if checked.shape[1:] != game.shape:
         raise UsageError(f"boards must have shape {game.shape}, got {checked.shape[1:]}.")
-    return np.ascontiguousarray(pack(checked)[0].T).view(np.uint64)
+    return np.ascontiguousarray(game.layout.pack(checked)[:, :, 0]).view(np.uint64)
 
 
 @compiled
 def transposed(a: Word, b: Word, c: Word, d: Word) -> Lines:
-    """Turn rows into columns, or columns into rows; see `tile_envs.sliding.packed.transpose`."""
+    """Turn rows into columns, or columns into rows; see `packed.batch.transpose`."""
     swap = (a >> TWO_CELLS ^ c) & LOW_BLOCK
     a, c = a ^ swap << TWO_CELLS, c ^ swap
     swap = (b >> TWO_CELLS ^ d) & LOW_BLOCK
@@ -127,14 +107,11 @@ def transposed(a: Word, b: Word, c: Word, d: Word) -> Lines:
 
 
 @compiled
-def is_vertical(action: Word) -> bool:
-    """Tell whether an action pushes columns: up and down are even, left and right odd."""
-    return bool(action & ONE == Word(UP))
-
-
-@compiled
 def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> Pushed:
-    """Push the lines of a board: rows for left and right, columns for up and down."""
+    """Push the lines of a board, rows for left and right, columns for up and down.
+
+    Each takes one lookup; `tables` draws an entry and a pattern.
+    """
     offset = game.offsets[action]
     p, q = game.pushed[offset + a], game.pushed[offset + b]
     r, s = game.pushed[offset + c], game.pushed[offset + d]
@@ -153,25 +130,7 @@ def push(game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word) -> 
             beside = max(a >> shift & CELL_IN_LINE, b >> shift & CELL_IN_LINE)
             below = max(c >> shift & CELL_IN_LINE, d >> shift & CELL_IN_LINE)
             changed &= max(beside, below) < game.last_tile
-    return Pushed(changed, p & LINE, q & LINE, r & LINE, s & LINE, reward, largest, pattern)
-
-
-@compiled
-def pushed_to(
-    game: GameTables, action: Word, a: Word, b: Word, c: Word, d: Word, columns: Lines
-) -> Pushed:
-    """Push a board, given as its rows and its columns."""
-    if is_vertical(action):
-        return push(game, action, columns[0], columns[1], columns[2], columns[3])
-    return push(game, action, a, b, c, d)
-
-
-@compiled
-def rows_after(game: GameTables, action: Word, after: Pushed) -> Lines:
-    """Return the rows of an afterstate up to symmetry: on a square board maybe its columns."""
-    if not game.square and is_vertical(action):
-        return transposed(after.a, after.b, after.c, after.d)
-    return after.a, after.b, after.c, after.d
+    return Pushed(changed, (p & LINE, q & LINE, r & LINE, s & LINE), reward, largest, pattern)
 
 
 @compiled
@@ -183,32 +142,18 @@ def line_of(a: Word, b: Word, c: Word, d: Word, i: int) -> Word:
 def placed(a: Word, b: Word, c: Word, d: Word, cell: Word, tile: Word) -> Lines:
     """Set a tile on an empty cell, given as in `empty_cell`."""
     line, bits = cell >> CELL, tile << (cell & CELL_IN_LINE)
-    if line == Word(0):
-        a |= bits
-    elif line == Word(1):
-        b |= bits
-    elif line == Word(2):
-        c |= bits
-    else:
-        d |= bits
-    return a, b, c, d
-
-
-@compiled
-def following(game: GameTables, action: Word, after: Pushed, word: Word) -> Lines:
-    """Return the rows of the state that follows a push, as the environments make it of a word."""
-    return both_following(game, game.adversarial, action, after, word)[0]
+    a, b = a | bits * Word(line == Word(0)), b | bits * Word(line == Word(1))
+    return a, b, c | bits * Word(line == Word(2)), d | bits * Word(line == Word(3))
 
 
 @compiled
 def both_following(
     game: GameTables, adversarial: bool | None, action: Word, after: Pushed, word: Word
 ) -> tuple[Lines, Lines]:
-    """Return the rows and the columns of the state that follows a push; see `following`."""
+    """Return the rows and the columns of the state that follows a push, by a random word."""
     # As an argument of its own, `adversarial` has numba leave out the branch that is never taken:
     # `worst_cells` takes half a second to compile.
-    lines, tile = (after.a, after.b, after.c, after.d), drawn_tile(game, word)
-    vertical = is_vertical(action)
+    lines, tile, vertical = after.lines, drawn_tile(game, word), is_vertical(action)
     if adversarial is None:
         k = (word >> HALF) * game.empty_count[after.pattern] >> HALF
         cell = game.empty_cell[after.pattern * ALL_CELLS + k]
@@ -222,43 +167,10 @@ def both_following(
 
 
 @compiled
-def drawn_tile(game: Any, word: Word) -> Word:
-    """Return the index of the tile that a random word makes appear.
-
-    It takes anything that holds `tiles` and `thresholds` as `GameTables` does.
-    """
-    which = 0
-    while (word & LOW_HALF) >= game.thresholds[which]:
-        which += 1
-    tile: Word = game.tiles[which]
-    return tile
-
-
-@compiled
 def one_of(game: GameTables, cells: Word, word: Word) -> Word:
     """Choose one of a set of cells by a random word, and return it as `placed` takes it."""
-    k = (word >> HALF) * count(cells) >> HALF
-    for _ in range(k):
-        cells &= cells - ONE
-    row, column = divmod(count((cells & ~cells + ONE) - ONE), Word(game.columns))
+    row, column = divmod(member(cells, word), Word(game.columns))
     return row << CELL | column * CELL
-
-
-@compiled
-def count(cells: Word) -> Word:
-    n = Word(0)
-    while cells:
-        cells &= cells - ONE
-        n += ONE
-    return n
-
-
-@compiled
-def possible_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
-    """Return where a tile may appear on an afterstate, as `worst_cells` does."""
-    if game.adversarial is not None:
-        return worst_cells(game, a, b, c, d, tile)
-    return empty_cells(game, a, b, c, d)
 
 
 @compiled
@@ -278,7 +190,7 @@ def empty_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
 def worst_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word) -> Word:
     """Return where the named adversary may place a tile on an afterstate, whatever the placer.
 
-    These are the worst cells for the player (see `tile_envs.sliding.placer`), as bits
+    These are the worst cells for the player (see `tile_envs.sliding.chance`), as bits
     `1 << row * columns + column`; 0 if no cell is empty.
     """
     e, f, g, h = transposed(a, b, c, d)

@@ -1,7 +1,9 @@
-"""Chance in the sliding games: which tile appears, and the board a game starts from.
+"""Chance in the sliding games: which tile appears, on which cell, and the board of a new game.
 
-One random word picks the cell of a new tile by its high half, the k-th in reading order of those on
-which it may appear (see `placer`), and the tile by its low half.
+One random word makes a tile appear.  Its low half draws the tile; its high half draws the cell, the
+k-th in reading order of those on which it may appear: the empty ones or, for the named adversary,
+the *worst* ones, with the lowest value (see the manual of `tile_envs.sliding.Tiles2048Env`).  An
+object that a user brings chooses the cell itself, once the tile has been drawn.
 """
 
 import math
@@ -10,20 +12,26 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base.checks import as_array
+from tile_envs.base.checks import as_array, checked_cells
+from tile_envs.base.distribution import thresholds
 from tile_envs.base.random_stream import LOW_HALF, Stream, Words, ahead, choose, mix, pick
 from tile_envs.errors import UsageError
-from tile_envs.sliding.boards import Boards
+from tile_envs.game import Bools, Ints
+from tile_envs.sliding.rules import Boards
 from tile_envs.words import counted
 
 Starts = str | os.PathLike[str] | ArrayLike
 START_OPTIONS = "starts", "start_fraction"
 """The options that say where games begin, and nothing else about them."""
 START_FRACTION = 0.5
+RANDOM, ADVERSARY = "random", "adversary"
+NAMED = RANDOM, ADVERSARY  # placers
 
 
 @dataclass(frozen=True)
@@ -36,35 +44,34 @@ class SpawnDistribution:
     @cached_property
     def thresholds(self) -> tuple[int, ...]:
         """Cumulative thresholds of the tiles in [0, 2**32), without the last one's."""
-        return tuple(round(p * (LOW_HALF + 1)) for p in np.cumsum(self.probabilities[:-1]))
+        return thresholds(self.probabilities)
+
+    @cached_property
+    def _arrays(self) -> tuple[Ints, list[Words]]:
+        return np.array(self.tiles), [np.array(t, np.uint64) for t in self.thresholds]
 
     def tile(self, word: int) -> int:
         """Return the tile index that a random word makes appear."""
         return self.tiles[bisect_right(self.thresholds, word & LOW_HALF)]
 
-    @cached_property
-    def arrays(self) -> tuple[NDArray[np.int64], list[Words]]:
-        """The tiles `(m,)`, and the thresholds by which `pick` chooses one."""
-        return np.array(self.tiles), [np.array(t, np.uint64) for t in self.thresholds]
+    def draw(self, words: Words) -> Ints:
+        """Return the tile indices that random words make appear, `(...)`."""
+        tiles, thresholds = self._arrays
+        return tiles.take(pick(words, thresholds))
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
     """The start of a game: tiles on an empty board, each on a cell drawn uniformly.
 
-    Attributes:
-        distribution: The distribution of the new tile.
-        shape: Rows and columns.
-        tiles: One entry a tile: its index where it is fixed, 0 where it is drawn.
-        listed: Boards that games may begin with, `(m, R, C)`; there may be none.
-        threshold: A game begins with one of them if the low half of its first word is below this,
-            up to 2**32; the high half picks it.  Without listed boards there is no such word.
+    If boards are listed, a game's first word decides: if its low half is below the threshold, up to
+    2**32, the game begins with the board that its high half picks.
     """
 
     distribution: SpawnDistribution
     shape: tuple[int, int]
-    tiles: tuple[int, ...]
-    listed: Boards
+    tiles: tuple[int, ...]  # one entry a tile: its index where it is fixed, 0 where it is drawn
+    listed: Boards  # boards that games may begin with, `(m, R, C)`; there may be none
     threshold: int
 
     def board(self, stream: Stream) -> list[int]:
@@ -78,7 +85,7 @@ class Start:
             cells[empty[(word >> 32) * len(empty) >> 32]] = fixed or self.distribution.tile(word)
         return cells
 
-    def boards(self, positions: Words) -> tuple[NDArray[np.uint8], Words]:
+    def boards(self, positions: Words) -> tuple[Boards, Words]:
         """Draw start boards `(n, R, C)` from streams at `positions`, and return these moved on."""
         n, n_cells = len(positions), math.prod(self.shape)
         first = ahead(positions, 1)[0] if len(self.listed) else positions
@@ -92,26 +99,20 @@ class Start:
             boards[which], after[which] = self.listed[numbers], first[which]
         return boards, after
 
-    def draws(self, positions: Words) -> tuple[NDArray[np.int64], NDArray[np.int64], Words]:
+    def draws(self, positions: Words) -> tuple[Ints, Ints, Words]:
         """Draw start boards: the cells and tiles on them `(tiles, n)`, and positions afterwards."""
         places = ahead(positions, len(self.tiles))
         words = mix(places)
-        indices, thresholds = self.distribution.arrays
-        tiles = indices.take(pick(words, thresholds))
-        cells = choose(words, self._empty).view(np.int64)
-        for i, fixed in enumerate(self.tiles):
-            if fixed:
-                tiles[i] = fixed
-            # Counted among the empty cells only, so it moves on by one for each taken before it.
+        fixed, n_cells = np.array(self.tiles)[:, None], math.prod(self.shape)
+        tiles = np.where(fixed, fixed, self.distribution.draw(words))
+        empty = np.arange(n_cells, n_cells - len(fixed), -1, dtype=np.uint64)
+        cells = choose(words, empty[:, None]).view(np.int64)
+        for i in range(len(cells)):
+            # `cells[i]` ranks among the empty cells: [. x . x], rank 1 -> cell 2.  In rising order,
+            # each cell that is taken at or before it adds 1.
             for taken in np.sort(cells[:i], axis=0) if i > 1 else cells[:i]:
                 cells[i] += cells[i] >= taken
         return cells, tiles, places[-1]
-
-    @cached_property
-    def _empty(self) -> Words:
-        """The number of empty cells before each tile, `(tiles, 1)`."""
-        n_cells = math.prod(self.shape)
-        return np.arange(n_cells, n_cells - len(self.tiles), -1, dtype=np.uint64)[:, None]
 
 
 def checked_starts(
@@ -132,14 +133,42 @@ def checked_starts(
                 f"recorded games, got {os.fspath(starts)}: {reason}."
             ) from error
     if boards.ndim != 3 or boards.shape[1:] != shape or not len(boards):
-        raise UsageError(
-            f"starts must be a list of boards, an array of shape (1, {shape[0]}, {shape[1]}) or "
-            f"longer, got shape {boards.shape}."
-        )
+        wanted = f"a list of boards, an array of shape (1, {shape[0]}, {shape[1]}) or longer"
+        raise UsageError(f"starts must be {wanted}, got shape {boards.shape}.")
     stuck = np.flatnonzero(~legal_actions(boards).any(axis=1))
     if len(stuck):
-        raise UsageError(
-            f"starts must be boards with legal actions: leave out {counted(len(stuck), 'board')} "
-            f"without any, the first at index {stuck[0]}."
-        )
+        which = f"{counted(len(stuck), 'board')} without any, the first at index {stuck[0]}"
+        raise UsageError(f"starts must be boards with legal actions: leave out {which}.")
     return boards.astype(np.uint8)
+
+
+@runtime_checkable
+class Placer(Protocol):
+    """Chooses the cells of new tiles."""
+
+    def place(self, boards: Boards, tiles: Ints) -> ArrayLike:
+        """Choose the cells, `(n,)` integers in reading order, `row * C + column`.
+
+        They are for new tiles, given by their indices `(n,)`, on afterstates `(n, R, C)`.
+        """
+
+
+def one_of(cells: Bools, words: Words) -> Ints:
+    """Choose one of each set of cells `(R * C, n)`, by the high halves of random words."""
+    ranks = cells.astype(np.uint8)
+    for before, rank in pairwise(ranks):  # three times as fast as `cumsum`
+        rank += before
+    k = choose(words, ranks[-1].astype(np.uint64)).astype(np.uint8)
+    chosen: Boards = np.add.reduce((ranks[:-1] <= k).view(np.uint8))
+    return chosen.astype(np.int64)
+
+
+def answers(placer: Any, boards: Boards, tiles: Ints) -> Ints:
+    """Ask an object for the cells of new tiles, `(n,)`; if there are none, it is not asked."""
+    games, cells = np.flatnonzero(tiles), np.zeros(len(tiles), np.int64)
+    if len(games):
+        asked = boards[games]
+        answer = placer.place(asked.copy(), tiles[games])
+        empty = asked.reshape(len(games), -1) == 0
+        cells[games] = checked_cells(answer, empty, asked, f"the placer {type(placer).__name__}")
+    return cells
