@@ -23,8 +23,8 @@ Observation = NDArray[Any]
 Info = dict[str, Any]
 AGame = TypeVar("AGame", bound=Game)
 AnInfo = TypeVar("AnInfo", bound=Mapping[str, Any])
-OF_MANY = ["max_episode_steps", "engine", "threads"]
-"""Options that environments of many games take besides those of one."""
+VECTOR_OPTIONS = ["max_episode_steps", "engine", "threads"]
+"""Options of vector environments only."""
 
 
 class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
@@ -69,7 +69,7 @@ class GameEnv(gym.Env[Observation, Any], ABC, Generic[AGame, AnInfo]):
         """Return the game that options describe."""
         kind: Any = cls.game_type
         own = [*(field.name for field in fields(kind)), "max_illegal", "render_mode"]
-        many = [*OF_MANY, "autoreset_mode"]
+        many = [*VECTOR_OPTIONS, "autoreset_mode"]
         for name in (name for name in options if name not in own):
             meant = "".join(f", perhaps {n!r}" for n in get_close_matches(name, own + many, 1))
             wanted = f"{checks.listed(own)}, or for many games {checks.listed(many)}"
