@@ -55,15 +55,13 @@ class TilesEnvironment(Environment):  # type: ignore[misc]
         return self._state
 
     def _observation(self, text: str, info: dict[str, Any], **ends: Any) -> TilesObservation:
-        plain: Any = self._env.unwrapped
-        board, mask, game = plain.get_state()["board"], info["action_mask"], self._env.game
+        inside: Any = self._env.unwrapped
+        board, mask, game = inside.get_state()["board"], info["action_mask"], self._env.game
         if isinstance(game, SlidingGame):
             board = game.faces(board)
         legal = describe_actions(mask).split(", ") if mask.any() else []
-        told = {"wrong": info["wrong"]}
-        return TilesObservation(
-            text=text, board=board.tolist(), legal_moves=legal, metadata=told, **ends
-        )
+        shown = {"text": text, "board": board.tolist(), "legal_moves": legal, **ends}
+        return TilesObservation(**shown, metadata={"wrong": info["wrong"]})
 
 
 def make_app(env_id: str = "Tiles2048-v0", reward: str = "score", **options: Any) -> Any:
