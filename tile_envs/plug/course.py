@@ -1,10 +1,4 @@
-"""The games as courses have them: their numbers of actions, boards of faces, cumulated scores.
-
-| numbering | 0, 1, 2, 3 | who uses it |
-|---|---|---|
-| `"course"` | up, down, left, right | `Game2048Env` of many student repositories |
-| `"tdl2048"` | up, right, down, left, as here | TDL2048, the frameworks of the 2584 course |
-"""
+"""The games as courses have them: their numbers of actions, boards of faces, cumulated scores."""
 
 from typing import Any
 
@@ -21,17 +15,17 @@ from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP
 from tile_envs.text import read_board
 
 Faces = NDArray[np.int64]
-NUMBERINGS = {"course": (UP, DOWN, LEFT, RIGHT), "tdl2048": (UP, RIGHT, DOWN, LEFT)}
+NUMBERINGS = {
+    "course": (UP, DOWN, LEFT, RIGHT),  # `Game2048Env` of many student repositories
+    "tdl2048": (UP, RIGHT, DOWN, LEFT),  # TDL2048, the frameworks of the 2584 course
+}
 """By name, the actions of this package in the order of their numbers there."""
 
 
 def slide(
     game: SlidingGame, board: ArrayLike, action: int, numbering: str = "course"
 ) -> tuple[Faces, int]:
-    """Return what an action makes of a board of faces, before a tile appears, and its reward.
-
-    The reward of an illegal action is -1, as in TDL2048.
-    """
+    """Return the afterstate of a board of faces, and the reward; illegal is -1, as in TDL2048."""
     order = NUMBERINGS[checked_choice(numbering, "numbering", list(NUMBERINGS))]
     ours = order[checked_action(action, len(ACTIONS))]
     after, rewards, masks = game.afterstates(read_board(game, board)[None])
@@ -65,8 +59,7 @@ class Renumbered(gym.Wrapper[Faces, int, Any, Any], RecordConstructorArgs):
         return faces, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        masks: NDArray[np.bool_] = self.env.get_wrapper_attr("action_masks")()[self._order]
-        return masks
+        return self.env.get_wrapper_attr("action_masks")()[self._order]  # type: ignore[no-any-return]
 
     def _renumbered(self, board: Any, info: dict[str, Any]) -> tuple[Faces, dict[str, Any]]:
         mask = info["action_mask"][self._order]
@@ -80,9 +73,7 @@ class Game2048Env:
 
     With a seed, the first game is that of `gym.make(env_id).reset(seed=seed)`.  Programs that look
     ahead may assign `board` and `score`, of a `copy.deepcopy` of the environment or of itself.
-
-    Attributes:
-        last_move_valid: Whether the last action was legal.
+    `last_move_valid` says whether the last action was legal.
     """
 
     actions = ["up", "down", "left", "right"]

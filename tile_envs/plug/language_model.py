@@ -120,18 +120,16 @@ class LanguageModel:
                     log.write(self._without_key(json.dumps(entry)) + "\n")
                     for name in self.usage.keys() & entry.keys():
                         self.usage[name] += entry[name]
-                    actions[i] = self._action(entry["answer"], masks[i])
+                    try:
+                        actions[i] = parse(self.game, entry["answer"], masks[i], match="last")
+                    except ValueError:
+                        self.usage["replaced"] += 1
+                        legal = np.flatnonzero(masks[i])
+                        actions[i] = self._rng.choice(legal) if len(legal) else 0
         finally:
             over.set()
             pool.shutdown(wait=False, cancel_futures=True)
         return actions
-
-    def _action(self, answer: str, mask: Any) -> int:
-        try:
-            return parse(self.game, answer, mask, match="last")
-        except ValueError:
-            self.usage["replaced"] += 1
-            return int(self._rng.choice(np.flatnonzero(mask))) if mask.any() else 0
 
     def _ask(self, board: Any, mask: Any, over: threading.Event) -> dict[str, Any]:
         """Return a request about a board, and the model's answer."""

@@ -44,8 +44,7 @@ def game_of(state: pyspiel.State) -> Game:
 def observation(state: pyspiel.State) -> NDArray[Any]:
     """Return a state of OpenSpiel as our environments observe it.
 
-    In tic-tac-toe it is `(3, 3) int8`, as the player to move sees it; in 2048 tile indices,
-    `(4, 4) uint8`.
+    These are marks `(3, 3) int8`, as the player to move sees them, or tile indices `(4, 4) uint8`.
     """
     game, tensor = game_of(state), np.array(state.observation_tensor(0), np.int64)
     if isinstance(game, SlidingGame):
@@ -63,7 +62,6 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
         self.agent = agent
 
     def step(self, state: pyspiel.State) -> int:
-        """Return the agent's action in a state."""
         if not state.is_player_node():
             raise UsageError("no player moves here: it is a chance node, or the game is over.")
         board, game = observation(state)[None], game_of(state)

@@ -51,16 +51,13 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
 
     - An observation is a dictionary: `observation`, the board as the agent sees it, and
       `action_mask`, all zero for the agent that is not to move and after the end.
-    - The agent that wins gets 1, the other -1.  Both are terminated or truncated together.
+    - The agent that wins gets 1, the other -1.  Both are terminated together, or truncated, by
+      `max_illegal` illegal actions in a row.
     - An illegal action changes nothing: the reward is 0, `infos[agent]["illegal"]` is true, and the
       same agent moves again.  (In `env` it ends the game.)
     - `reset` ignores options other than `board`, as PettingZoo's own games do.  The seed changes
       nothing, as nothing is random.
     - `infos` have `winner` and `illegal` alone.
-
-    Args:
-        render_mode: "human", "ansi", "rgb_array" or None.
-        max_illegal: The number of consecutive illegal actions that truncates an episode.
     """
 
     metadata = {"name": "tictactoe_v0", "is_parallelizable": False, **TicTacToeEnv.metadata}
@@ -71,9 +68,9 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         self.render_mode = self._env.render_mode
         self.possible_agents = list(MARKS)
         self.action_spaces = {agent: spaces.Discrete(CELLS) for agent in MARKS}
-        board = spaces.Box(-1, 1, (SIDE, SIDE), np.int8)
-        parts = {"observation": board, "action_mask": spaces.Box(0, 1, (CELLS,), np.int8)}
-        self.observation_spaces = {agent: spaces.Dict(deepcopy(parts)) for agent in MARKS}
+        board, mask = spaces.Box(-1, 1, (SIDE, SIDE), np.int8), spaces.Box(0, 1, (CELLS,), np.int8)
+        space = spaces.Dict({"observation": board, "action_mask": mask})
+        self.observation_spaces = {agent: deepcopy(space) for agent in MARKS}
 
     def action_space(self, agent: str) -> spaces.Discrete:
         return self.action_spaces[agent]

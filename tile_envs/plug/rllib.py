@@ -64,8 +64,7 @@ def masked(env: Games) -> Games:
 
     Returns:
         The environment with observations `{"observations": …, "action_mask": …}`: flat
-        `(size,) float32`, and masks `(actions,) float32`; of a vector environment with a leading
-        axis of `num_envs`.
+        `(size,) float32` and `(actions,) float32`, of a vector environment `(num_envs, …)`.
     """
     mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
     if mode is not AutoresetMode.NEXT_STEP:
@@ -74,6 +73,5 @@ def masked(env: Games) -> Games:
             'pass autoreset_mode="NextStep" to gym.make_vec, or leave it out.'
         )
     kinds: Any = ours  # for vector environments, too
-    rows = kinds.FlatObservation(env)
-    masked_env: Games = kinds.MaskInObservation(rows, "observations", mask_dtype=np.float32)
-    return masked_env
+    flat = kinds.FlatObservation(env)
+    return kinds.MaskInObservation(flat, "observations", mask_dtype=np.float32)  # type: ignore[no-any-return]

@@ -58,13 +58,13 @@ def make_sb3(
         env_kwargs: The environment's options in a dictionary.
         **options: The environment's options, `threads`, and `engine`, which is "auto" here.
     """
-    env_id, given = named(env_id, env_kwargs)
-    if (name := env_id.rpartition(":")[2]) in gym.registry and name not in ids():
+    named_id, given = named(env_id, env_kwargs)
+    if (name := named_id.rpartition(":")[2]) in gym.registry and name not in ids():
         raise UsageError(f"{name} is no environment of tile_envs: expected {', '.join(ids())}.")
     if callable(wrappers):
         raise UsageError(f"wrappers must be a list of wrappers, got {wrappers!r}.")
     options = {"engine": AUTO} | (given or {}) | options
-    envs: Any = gym.make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
+    envs: Any = gym.make_vec(named_id, n_envs, autoreset_mode="SameStep", **options)
     for wrap in wrappers:
         envs = wrap(envs)
     vec_env = SB3VecEnv(envs, reward_scale)
@@ -96,15 +96,11 @@ class SB3VecEnv(VecEnv):
 
     def __init__(self, envs: AnyVectorEnv, reward_scale: float = 1.0) -> None:
         games = envs.unwrapped
-        if not isinstance(games, GameVectorEnv):
+        mode = getattr(games, "autoreset_mode", None)
+        if not isinstance(games, GameVectorEnv) or mode is not AutoresetMode.SAME_STEP:
             raise UsageError(
-                f"SB3VecEnv takes vector environments of tile_envs, got {type(envs).__name__}: "
-                'make them by gym.make_vec(id, n, autoreset_mode="SameStep").'
-            )
-        if games.autoreset_mode is not AutoresetMode.SAME_STEP:
-            raise UsageError(
-                f"Stable-Baselines3 expects ended games to be reset in the same step, got "
-                f'{games.autoreset_mode}: pass autoreset_mode="SameStep" to gym.make_vec.'
+                'SB3VecEnv takes vector environments of tile_envs with autoreset_mode="SameStep", '
+                f"as gym.make_vec makes them, got {type(envs).__name__} with {mode}."
             )
         self.envs, self.games, self.reward_scale = envs, games, reward_scale
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
@@ -221,7 +217,7 @@ class SB3VecEnv(VecEnv):
         if not is_whole or not all(-n <= i < n for i in array.flat):
             expected = f"integers from 0 to {n - 1}"
             raise UsageError(f"indices must be {expected}, got {checks.brief(indices)}.")
-        return array.ravel().tolist()  # type: ignore[no-any-return]
+        return array.ravel().tolist()
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """Return a picture of each game, as `render` puts them together."""
@@ -230,10 +226,7 @@ class SB3VecEnv(VecEnv):
 
 
 class LogScores(BaseCallback):
-    """Logs the mean score of the last 100 games as `rollout/score`, whatever the rewards are.
-
-    In tic-tac-toe it is that of their results.
-    """
+    """Logs the mean score, in tic-tac-toe the result, of the last 100 games as `rollout/score`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -156,8 +156,8 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if played < 0:
             ended, truncated = self._wrong == "end", self._wrong_run >= self._max_wrong
             self._over = ended or truncated
-            reward = 0.0 - self._lost(before, -1)
-            return self._text(said), reward, ended, truncated, deepcopy(self._info) | answer
+            cost = self._lost(before, -1)
+            return self._text(said), 0.0 - cost, ended, truncated, deepcopy(self._info) | answer
         lost = self._lost(before, played) if mask.any() else 0.0
         _, reward, terminated, truncated, info = self.env.step(played)
         if callable(self._reward):

@@ -45,5 +45,4 @@ class TilesTool:
         return text
 
     def get_reward(self) -> float:
-        """Return the sum of the rewards so far."""
         return self._sum
