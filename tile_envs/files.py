@@ -3,11 +3,9 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from tile_envs.errors import UsageError
 
 PART = ".part"
 """The suffix of a file that is being written; only a killed process leaves one behind."""
@@ -59,17 +57,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:
-    """Check that a file can be written, before its content is made; return its path.
-
-    It must have one of the suffixes; `what` begins the error, such as "a picture is".
-    """
-    if path.suffix not in suffixes:
-        raise UsageError(f"{what} written to {' or '.join(suffixes)} files, got {path}.")
-    check_writable(path.resolve().parent)
-    return path
 
 
 def check_writable(folder: Path) -> None:

@@ -140,10 +140,10 @@ def rows_of(text: Any) -> list[list[str]]:
         return [[str(cell) for cell in row] for row in array.tolist()] if array.ndim == 2 else []
     rows = []
     for line in ROW.split(text):
-        line = line.strip(" \t\r,[]()")
-        inner = OUTER.sub("", line)
         if FRAME.fullmatch(line):
             continue
+        line = line.strip(" \t\r,[]()")
+        inner = OUTER.sub("", line)
         if BAR.search(inner) or (inner != line and not inner.strip()):
             rows.append([cell.strip() or "." for cell in BAR.split(inner)])
         else:

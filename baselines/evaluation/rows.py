@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.evaluation.intervals import interval_of_t
+from baselines.progress import number
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
-from tile_envs.words import counted, number, printable
+from tile_envs.words import counted, printable
 
 Row = dict[str, Any]
 SUFFIXES = ".csv", ".json"
@@ -192,7 +193,6 @@ def _by_recipe(results: Sequence[Result]) -> list[list[Result]]:
 
 
 def _name(runs: Sequence[Result]) -> str:
-    """Return the name of an agent, and how many more seeds of it there are."""
     more = f" and {counted(len(runs) - 1, 'more seed')}" * bool(runs[1:])
     return f"{printable(runs[0].row['agent'])}{more}"
 
