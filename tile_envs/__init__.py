@@ -39,13 +39,13 @@ for _name, _folder in _FOLDERS.items():
         vector_entry_point=f"tile_envs.{_folder}:{_name}VectorEnv",
     )
 
-_HOMES = dict.fromkeys(("Game", "Replies", "Step"), "tile_envs.game")
-_HOMES |= dict.fromkeys(
-    ("RULES_2048", "RULES_2584", "Rules", "SlidingGame", "SlidingInfo", "register_game"),
-    "tile_envs.sliding",
-)
-_HOMES |= dict.fromkeys(("TicTacToe", "TicTacToeInfo"), "tile_envs.tictactoe")
-_HOMES["seeds"] = "tile_envs.base.random_stream"
+_EXPORTS = {
+    "base.random_stream": ["seeds"],
+    "game": ["Game", "Replies", "Step"],
+    "sliding": ["RULES_2048", "RULES_2584", "Rules", "SlidingGame", "SlidingInfo", "register_game"],
+    "tictactoe": ["TicTacToe", "TicTacToeInfo"],
+}
+_HOMES = {name: f"tile_envs.{home}" for home, names in _EXPORTS.items() for name in names}
 __all__ = list(_HOMES)
 
 

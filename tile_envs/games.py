@@ -106,10 +106,10 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
     """
     allowed = [*options_of(env_id), *VECTOR_OPTIONS]
     for name in options:
+        if name == "rules":
+            raise UsageError("rules are no option: give them an id by register_game(id, rules).")
         if name not in allowed:
-            hint = "; rules have ids, by register_game(id, rules)" * (name == "rules")
-            expected = f"expected {listed(allowed)}{hint}"
-            raise UsageError(f"unknown option {name!r} of {env_id}: {expected}.")
+            raise UsageError(f"unknown option {name!r} of {env_id}: expected {listed(allowed)}.")
     checked_choice(options.get("engine", NUMPY), "engine", (NUMPY, NUMBA, AUTO))
     own = {name: value for name, value in options.items() if name not in VECTOR_OPTIONS}
     env = gym.make(env_id, disable_env_checker=True, **own).unwrapped

@@ -1,14 +1,7 @@
 """Replays: a game is its seed and its actions, taken back at will, kept in a file, played again.
 
-    {
-      "format": "tile-envs replay",
-      "version": "0.2.0",
-      "package": "tile-envs 0.2.0",
-      "env": "TicTacToe-v0",
-      "options": {"opponent": "minimax"},
-      "seed": 7,
-      "actions": [4, 0, 5]
-    }
+    {"format": "tile-envs replay", "version": "0.2.0", "package": "tile-envs 0.2.0", "seed": 7,
+     "env": "TicTacToe-v0", "options": {"opponent": "minimax"}, "actions": [4, 0, 5]}
 
 A game that began with a given board has `"reset": {"board": …, "score": …}` as well; one that an
 agent has played may name it, `"player": "ntuple"`.  A game that drew its start board from `starts`
@@ -39,12 +32,9 @@ from tile_envs.words import printable
 
 FORMAT = "tile-envs replay"
 VERSION = "0.2.0"
-"""The version of the package in which the format has changed last."""
-ENTRIES: dict[str, type] = {
-    **dict.fromkeys(("format", "version", "package", "env"), str),
-    **dict.fromkeys(("options", "reset"), dict),
-    **{"seed": int, "actions": list, "player": str},
-}
+"""The version of the package that has changed the format last."""
+ENTRIES: dict[str, type] = dict.fromkeys(("format", "version", "package", "env"), str)
+ENTRIES |= {"options": dict, "reset": dict, "seed": int, "actions": list, "player": str}
 """The entries of a file, and their types."""
 OPTIONAL: dict[str, Any] = {"package": "", "reset": {}, "player": ""}
 """The entries that may be left out, with what that means."""
@@ -67,22 +57,15 @@ class Position(NamedTuple):
 
 
 class Playthrough:
-    """A game that can be taken back.
+    """A game that can be taken back: its actions, and all positions from the first on.
 
-    Attributes:
-        env: The environment, in the last position.
-        seed: The seed of its `reset`.
-        reset: The options of its `reset`.
-        actions: All actions so far.
-        positions: All positions, from the first on.
+    Its environment is in the last one; `seed` and `reset` are what it was reset with.
     """
 
     def __init__(
         self, env: GameEnv[Any, Any], seed: int, reset: Mapping[str, Any] | None = None
     ) -> None:
-        self.env = env
-        self.seed = seed
-        self.reset = checked_mapping(reset, "reset")
+        self.env, self.seed, self.reset = env, seed, checked_mapping(reset, "reset")
         self.actions: list[int] = []
         observation, info = env.reset(seed=seed, options=self.reset)
         self.positions = [Position(env.get_state(), observation, info)]
@@ -113,27 +96,16 @@ class Playthrough:
 
 @dataclass(frozen=True)
 class Replay:
-    """A game as data.
+    """A game as data."""
 
-    Attributes:
-        env: The environment's id.
-        seed: The seed of its `reset`.
-        actions: All actions, illegal ones included.
-        options: The options of `gym.make`.
-        reset: The options of `reset`, if the game began with a given board.
-        version: The version of the file's format.
-        player: Who played it; empty if unknown.
-        package: The package that the game was played with, and its version; empty if unknown.
-    """
-
-    env: str
+    env: str  # the id of the environment
     seed: int
-    actions: tuple[int, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    reset: Mapping[str, Any] = field(default_factory=dict)
-    version: str = VERSION
-    player: str = ""
-    package: str = f"tile-envs {__version__}"
+    actions: tuple[int, ...] = ()  # illegal ones, too
+    options: Mapping[str, Any] = field(default_factory=dict)  # of `gym.make`
+    reset: Mapping[str, Any] = field(default_factory=dict)  # options, if a board was given
+    version: str = VERSION  # of the file's format
+    player: str = ""  # who played it; empty if unknown
+    package: str = f"tile-envs {__version__}"  # that played it; empty if unknown
 
     def action(self, n: int) -> int | None:
         """Return the action after n others; None after the last one."""
@@ -190,7 +162,6 @@ def write(replay: Replay, path: str | os.PathLike[str]) -> None:
     Raises:
         ValueError: If an option is an object, such as an opponent without a name, or `read` would
             refuse the file.
-        OSError: If the file cannot be written.
     """
     content = dump(replay)
     parse(content, os.fspath(path))  # complains of what a reader would meet
@@ -217,11 +188,7 @@ def _as_json(value: Any) -> Any:
 
 
 def read(path: str | os.PathLike[str]) -> Replay:
-    """Read a replay, and make sure that it can be played.
-
-    Raises:
-        ValueError: If it is not a replay, or cannot be played; one line, with the file's name.
-    """
+    """Read a replay; a `ValueError` with the file's name says if it cannot be played."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -234,12 +201,11 @@ def parse(content: bytes, name: str) -> Replay:
     try:
         replay = _checked(printable(json.loads(content.decode("utf-8-sig"))))
         play_through(replay)
+        return replay
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = f"not a replay, because not JSON: {error}."
     except (ValueError, TypeError) as error:  # what an environment says of its options
         reason = " ".join(str(error).split())
-    else:
-        return replay
     raise UsageError(f"{name}: {reason}")
 
 
@@ -254,10 +220,8 @@ def _checked(entries: Any) -> Replay:
         if not isinstance(entries[name], kind):
             raise UsageError(f'"{name}" must be a {kind.__name__}, got {brief(entries[name])}.')
     if _order(entries["version"]) > _order(VERSION):
-        raise UsageError(
-            f"it needs version {entries['version']} of tile-envs or a later one, and this is "
-            f"{__version__}: update the package."
-        )
+        needed = f"version {entries['version']} of tile-envs or a later one"
+        raise UsageError(f"it needs {needed}, and this is {__version__}: update the package.")
     if not entries["options"].keys().isdisjoint(START_OPTIONS):
         raise UsageError('"options" must not have "starts": the board goes to "reset".')
     del entries["format"]

@@ -111,26 +111,22 @@ def read_board(game: Game, text: Any) -> NDArray[Any]:
     is_grid = [len(row) for row in rows] == [n_columns] * n_rows
     if not isinstance(game, SlidingGame):
         cells = zip(words, CELL_NAMES, strict=False)
-        marks = [0 if word in (name, ".") else MARKS.get(word.upper(), 2) for word, name in cells]
-        if not is_grid or 2 in marks:
-            raise UsageError(
-                "expected 3 rows of 3 cells, X, O, or the number of a free cell, such as "
-                f"'X 1 2 / 3 O 5 / 6 7 8', got {brief(text)}."
-            )
-        board = np.reshape(marks, game.shape).astype(np.int8)
-        game.checked_positions({"board": board})
-        return board
-    if is_grid and all(map(FACE.fullmatch, words)):
+        marks = [0 if word in (name, ".") else MARKS.get(word.upper()) for word, name in cells]
+        if is_grid and None not in marks:
+            board = np.array(marks, np.int8).reshape(game.shape)
+            game.checked_positions({"board": board})
+            return board
+        wanted = "3 rows of 3 cells, X, O, or a free cell's number, such as 'X 1 2 / 3 O 5 / 6 7 8'"
+    elif is_grid and all(map(FACE.fullmatch, words)):
         tiles = [0 if word in ("0", ".") else game.rules.index_of(word) for word in words]
+        return checked_tiles(np.reshape(tiles, game.shape), game.rules)
     elif len(words) == 1 and re.fullmatch(f"[0-9a-fA-F]{{{n_rows * n_columns}}}", words[0]):
         tiles = [int(digit, 16) for digit in words[0]]
+        return checked_tiles(np.reshape(tiles, game.shape), game.rules)
     else:
         example = " / ".join([" ".join(["2"] + ["0"] * (n_columns - 1))] * n_rows)
-        raise UsageError(
-            f"expected {n_rows} rows of {n_columns} faces, such as '{example}', or "
-            f"{n_rows * n_columns} hexadecimal digits, got {brief(text)}."
-        )
-    return checked_tiles(np.reshape(tiles, game.shape), game.rules)
+        wanted = f"{n_rows} rows of {n_columns} faces, such as '{example}', or hexadecimal digits"
+    raise UsageError(f"expected {wanted}, got {brief(text)}.")
 
 
 def rows_of(text: Any) -> list[list[str]]:

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that command a terminal or turn a line's direction, and halves of characters."""
+"""Control, bidirectional and surrogate characters."""
 
 
 def printable(value: Any) -> Any:
@@ -28,4 +28,4 @@ def counted(n: int, thing: str) -> str:
         >>> counted(1, "move"), counted(1234, "move")
         ('1 move', '1,234 moves')
     """
-    return f"{n:,} {thing}{'s' * (n != 1)}"
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
