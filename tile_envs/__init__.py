@@ -6,8 +6,6 @@ native vector environment:
     >>> import gymnasium as gym, tile_envs
     >>> env = gym.make("Tiles2048-v0")
     >>> envs = gym.make_vec("Tiles2584-v0", num_envs=4)
-
-What it exports, games as values and what comes of their steps, is imported on first use.
 """
 
 from importlib import import_module
@@ -50,7 +48,7 @@ __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    # On first use: to register the environments takes a hundredth of the time.
+    # Imported on first use: to register the environments takes a hundredth of the time.
     if name not in _HOMES:
         raise AttributeError(f"module 'tile_envs' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -21,8 +21,7 @@ HASHES = {
     "Tiles2048-v0": "310795ab5bee5ae9",
     "Tiles2584-v0": "97e3b7d82fe42491",
     "TicTacToe-v0": "f680fd872ba83604",
-}
-"""By id, the hash of its games, which must never change."""
+}  # by id, that of its games, which must never change
 WAYS: dict[str, dict[str, Any]] = {name: {"engine": name} for name in ("numpy", "numba")}
 WAYS["single games"] = {"vectorization_mode": "sync"}
 """What plays, and the options of `gym.make_vec` that ask for it."""

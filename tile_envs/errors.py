@@ -19,11 +19,8 @@ class ExtraNotInstalled(DependencyNotInstalled, ModuleNotFoundError):
 
 
 def is_mistake(error: BaseException) -> bool:
-    """Whether an error is the user's to mend: one line on a command line, without a traceback.
-
-    Gymnasium's own errors are those of unknown ids and missing libraries, for example.
-    """
-    return isinstance(error, UsageError | OSError | MemoryError | Error)
+    """Whether an error is the user's to mend: one line on a command line, without a traceback."""
+    return isinstance(error, UsageError | OSError | MemoryError | Error)  # Error: unknown ids, …
 
 
 def message_of(error: BaseException) -> str:

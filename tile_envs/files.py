@@ -1,6 +1,5 @@
 """Whole files only: a new file is written in a folder beside the old one, and then replaces it."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,12 +38,6 @@ def write_file(path: Path, content: bytes) -> None:
     """Write a file by `replacing` it."""
     with replacing(path) as beside, beside.open("wb") as file:
         file.write(content)
-
-
-def sweep(folder: Path) -> None:
-    """Remove what killed processes have left in a folder that no other process writes to."""
-    for left in folder.glob(f"*{PART}"):
-        shutil.rmtree(left, ignore_errors=True)
 
 
 def check_writable(folder: Path) -> None:

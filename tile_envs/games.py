@@ -23,8 +23,7 @@ from tile_envs.game import Game
 
 AnyEnv: TypeAlias = str | gym.Env[Any, Any] | gym.vector.VectorEnv[Any, Any, Any]
 """An id, or an environment that stands for its own."""
-IMPORTED: list[str] = []
-"""The modules that `import_named` has imported in this process."""
+IMPORTED: list[str] = []  # by `import_named`, in this process
 
 
 def import_named(module: str) -> None:

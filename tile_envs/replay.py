@@ -31,13 +31,11 @@ from tile_envs.sliding.spawn import START_OPTIONS
 from tile_envs.words import printable
 
 FORMAT = "tile-envs replay"
-VERSION = "0.2.0"
-"""The version of the package that has changed the format last."""
+VERSION = "0.2.0"  # of the package that has changed the format last
 ENTRIES: dict[str, type] = dict.fromkeys(("format", "version", "package", "env"), str)
 ENTRIES |= {"options": dict, "reset": dict, "seed": int, "actions": list, "player": str}
 """The entries of a file, and their types."""
-OPTIONAL: dict[str, Any] = {"package": "", "reset": {}, "player": ""}
-"""The entries that may be left out, with what that means."""
+OPTIONAL: dict[str, Any] = {"package": "", "reset": {}, "player": ""}  # if left out
 
 
 class Position(NamedTuple):
@@ -113,11 +111,7 @@ class Replay:
 
 
 def replay_of(game: Playthrough, player: str = "") -> Replay:
-    """Return a game so far as data; its environment must be from `gymnasium.make`.
-
-    Raises:
-        ValueError: If the environment has other rules than its id, or no id.
-    """
+    """Return a game so far as data; its environment must have an id, and that one's rules."""
     env, seed, reset = game.env, game.seed, game.reset
     if spec := env.spec:
         # The rules of a registered game are no option: its id stands for them.
@@ -159,9 +153,8 @@ def play_through(replay: Replay) -> Position:
 def write(replay: Replay, path: str | os.PathLike[str]) -> None:
     """Write a replay; an interrupted write leaves the old file.
 
-    Raises:
-        ValueError: If an option is an object, such as an opponent without a name, or `read` would
-            refuse the file.
+    A `ValueError` refuses options that are objects, such as an opponent without a name, and what
+    `read` would refuse.
     """
     content = dump(replay)
     parse(content, os.fspath(path))  # complains of what a reader would meet
@@ -218,7 +211,7 @@ def _checked(entries: Any) -> Replay:
         raise UsageError(f"missing or unknown: {', '.join(odd)}; expected {', '.join(ENTRIES)}.")
     for name, kind in ENTRIES.items():
         if not isinstance(entries[name], kind):
-            raise UsageError(f'"{name}" must be a {kind.__name__}, got {brief(entries[name])}.')
+            raise UsageError(f'"{name}" must be {kind.__name__}, got {brief(entries[name])}.')
     if _order(entries["version"]) > _order(VERSION):
         needed = f"version {entries['version']} of tile-envs or a later one"
         raise UsageError(f"it needs {needed}, and this is {__version__}: update the package.")

@@ -40,8 +40,7 @@ MARKS = {letter: mark for mark, letter in LETTERS.items()}
 
 ROW, BAR, WORD = re.compile(r"[/;\n]|\]\s*,\s*(?=\[)"), re.compile(r"[|│]"), re.compile(r"[^\s,]+")
 OUTER = re.compile(r"\A[|│]|[|│]\Z")
-FRAME = re.compile(r"[\s+=─┌┬┐├┼┤└┴┘-]*")
-"""A line between rows, or around them."""
+FRAME = re.compile(r"[\s+=─┌┬┐├┼┤└┴┘-]*")  # a line between rows, or around them
 FACE = re.compile(r"[0-9]{1,19}|\.")
 
 
@@ -180,11 +179,8 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
         3
 
     With a `mask`, actions that it does not allow are refused.  With `match` "first" or "last", that
-    one of several answers counts, and words in free text (not keys) where nothing is marked.
-
-    Raises:
-        ValueError: If it names no action, or several, or an illegal one; the message says what was
-            read, and what is legal.
+    one of several answers counts, and words in free text (not keys) where nothing is marked.  A
+    `ValueError` refuses no action, several, or an illegal one: it has what was read and is legal.
     """
     checked_choice(match, "match", MATCHES)
     names = {name: n for n, name in enumerate(ACTIONS if game.n_actions == 4 else CELL_NAMES)}
@@ -224,10 +220,8 @@ def _marked(text: str, names: dict[str, int]) -> list[str]:
     for form in FORM.finditer(text):
         group = form.lastindex or 0
         content = _bare(form[group])
-        if inner := _marked(form[group], names):
-            answers += inner
-        elif group <= N_STRICT or content.lower() in names:
-            answers.append(content)
+        is_answer = group <= N_STRICT or content.lower() in names
+        answers += _marked(form[group], names) or [content] * is_answer
     return answers
 
 
