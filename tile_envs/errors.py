@@ -20,7 +20,7 @@ class ExtraNotInstalled(DependencyNotInstalled, ModuleNotFoundError):
 
 def is_mistake(error: BaseException) -> bool:
     """Whether an error is the user's to mend: one line on a command line, without a traceback."""
-    return isinstance(error, UsageError | OSError | MemoryError | Error)  # Error: unknown ids, …
+    return isinstance(error, UsageError | OSError | MemoryError | Error)  # `Error` is Gymnasium's
 
 
 def message_of(error: BaseException) -> str:
