@@ -26,8 +26,7 @@ class Agent(Protocol):
         - `deterministic`: whether to choose the best action rather than to draw one.
         - `action_masks`: `(n, actions) bool`, the legal actions, as MaskablePPO takes them.
 
-        Of observations `(n, ...)` it returns the actions `(n,)`, and the next state of a recurrent
-        agent.
+        Of observations `(n, ...)` it returns actions `(n,)`, and a recurrent agent's next state.
         """
 
 
@@ -55,10 +54,7 @@ def _parameters(function: Callable[..., Any]) -> frozenset[Any]:
 
 
 def check_plays(agent: object, game: Game) -> None:
-    """Raise a `ValueError` if an agent knows its game, and it is not this one.
-
-    What appears, where games begin, and who the opponent is do not matter.
-    """
+    """Check that an agent that knows its game plays this one, with whatever tiles and opponents."""
     own = getattr(agent, "game", getattr(agent, "_game", None))
     if not isinstance(own, Game):
         return

@@ -33,8 +33,7 @@ ROW = "{:14}{:18}{:16}{:15}{:15}{}"
 def hash_of(game: Game) -> str:
     """Return a hash of 10,000 games: boards and rewards, step by step, of those that go on.
 
-    The game of seed s gets the legal actions that `game.choose` makes of the random words of
-    another stream, that of seed 2**64 - 1 - s.
+    In the game of seed s, the stream of seed 2**64 - 1 - s chooses among the legal actions.
     """
     state, players, digest = game.begin(SEEDS), starts(~SEEDS), hashlib.sha256()
     while len(players):

@@ -99,7 +99,7 @@ def options_of(env_id: str) -> list[str]:
 
 
 def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
-    """Make a registered game, if it takes the options; moves of wrappers could not be undone.
+    """Make a registered game without wrappers, whose moves could not be undone.
 
     It keeps the time limit that a wrapper would have, and needs no engine.
     """
