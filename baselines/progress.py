@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from tile_envs.words import number, printable
+from tile_envs.words import printable
 
 LINE_SECONDS = 10.0
 """The least time between two lines where standard error is no terminal; the first comes sooner."""
@@ -108,6 +108,16 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def number(value: float) -> str:
+    """Return a number with separators, and with decimals where it is small.
+
+    Examples:
+        >>> number(38390.4), number(999.7), number(12.0), number(0.7213)
+        ('38,390', '1,000', '12', '0.721')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
 def metrics_text(metrics: Mapping[str, float]) -> str:

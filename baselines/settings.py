@@ -7,7 +7,7 @@ Rules between fields are checked in a dataclass's `__post_init__`.
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -19,6 +19,7 @@ from pydantic import AllowInfNan, TypeAdapter, ValidationError
 
 from tile_envs.base.checks import brief, plain
 from tile_envs.errors import UsageError
+from tile_envs.files import check_writable
 
 MOST = (1 << 63) - 1
 CGROUP = Path("/sys/fs/cgroup")
@@ -107,3 +108,10 @@ def check_memory(needed: int, what: str, advice: str, unit: int = 1) -> None:
     if needed > (free := free_memory()):
         text = f"{what} takes {needed / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free"
         raise UsageError(f"{text}: {advice.format(f'{free // unit:,}')}.")
+
+
+def check_file(path: Path, suffixes: Sequence[str], what: str) -> None:
+    """Check that a file can be written, before its content is made; `what` begins the error."""
+    if path.suffix not in suffixes:
+        raise UsageError(f"{what} written to {' or '.join(suffixes)} files, got {path}.")
+    check_writable(path.resolve().parent)

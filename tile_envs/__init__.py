@@ -6,8 +6,6 @@ native vector environment:
     >>> import gymnasium as gym, tile_envs
     >>> env = gym.make("Tiles2048-v0")
     >>> envs = gym.make_vec("Tiles2584-v0", num_envs=4)
-
-What it exports, games as values and what comes of their steps, is imported on first use.
 """
 
 from importlib import import_module
@@ -39,18 +37,18 @@ for _name, _folder in _FOLDERS.items():
         vector_entry_point=f"tile_envs.{_folder}:{_name}VectorEnv",
     )
 
-_HOMES = dict.fromkeys(("Game", "Replies", "Step"), "tile_envs.game")
-_HOMES |= dict.fromkeys(
-    ("RULES_2048", "RULES_2584", "Rules", "SlidingGame", "SlidingInfo", "register_game"),
-    "tile_envs.sliding",
-)
-_HOMES |= dict.fromkeys(("TicTacToe", "TicTacToeInfo"), "tile_envs.tictactoe")
-_HOMES["seeds"] = "tile_envs.base.random_stream"
+_EXPORTS = {
+    "base.random_stream": ["seeds"],
+    "game": ["Game", "Replies", "Step"],
+    "sliding": ["RULES_2048", "RULES_2584", "Rules", "SlidingGame", "SlidingInfo", "register_game"],
+    "tictactoe": ["TicTacToe", "TicTacToeInfo"],
+}
+_HOMES = {name: f"tile_envs.{home}" for home, names in _EXPORTS.items() for name in names}
 __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    # On first use: to register the environments takes a hundredth of the time.
+    # Imported on first use: to register the environments takes a hundredth of the time.
     if name not in _HOMES:
         raise AttributeError(f"module 'tile_envs' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -15,23 +15,18 @@ from tile_envs.game import Game
 
 @runtime_checkable
 class Agent(Protocol):
-    """An agent that maps a batch of observations to a batch of actions.
-
-    `predict(observation)` is enough: `ask` passes only the arguments that it takes, all of them to
-    one with `**kwargs`.
-    """
+    """An agent that maps a batch of observations to a batch of actions."""
 
     @property
     def predict(self) -> Callable[..., Any]:
-        """`predict(observation, state=None, episode_start=None, deterministic=True)`.
+        """`predict(observation)`; it gets those of these arguments, too, that it takes.
 
-        - `observation`: the observations, `(n, ...)`.
         - `state`: the state that a recurrent agent returned last; None at first.
         - `episode_start`: `(n,) bool`, the games that have just started.
         - `deterministic`: whether to choose the best action rather than to draw one.
         - `action_masks`: `(n, actions) bool`, the legal actions, as MaskablePPO takes them.
 
-        It returns the actions `(n,)`, and the next state of a recurrent agent.
+        Of observations `(n, ...)` it returns actions `(n,)`, and a recurrent agent's next state.
         """
 
 
@@ -44,14 +39,10 @@ def ask(
     deterministic: bool = True,
 ) -> tuple[Any, Any]:
     """Ask an agent for actions, which are not checked, and its next state, or None."""
-    arguments: dict[str, Any] = {
-        "state": state,
-        "episode_start": episode_start,
-        "deterministic": deterministic,
-        "action_masks": np.asarray(masks, np.bool_),
-    }
+    given = {"state": state, "episode_start": episode_start, "deterministic": deterministic}
+    given["action_masks"] = np.asarray(masks, np.bool_)
     taken = _parameters(getattr(agent.predict, "__func__", agent.predict))
-    passed = {n: value for n, value in arguments.items() if taken & {n, Parameter.VAR_KEYWORD}}
+    passed = {n: value for n, value in given.items() if taken & {n, Parameter.VAR_KEYWORD}}
     answer = agent.predict(observations, **passed)
     return answer if isinstance(answer, tuple) else (answer, None)
 
@@ -63,10 +54,7 @@ def _parameters(function: Callable[..., Any]) -> frozenset[Any]:
 
 
 def check_plays(agent: object, game: Game) -> None:
-    """Raise a `ValueError` if an agent knows its game, and it is not this one.
-
-    What appears, where games begin, and who the opponent is do not matter.
-    """
+    """Check that an agent that knows its game plays this one, with whatever tiles and opponents."""
     own = getattr(agent, "game", getattr(agent, "_game", None))
     if not isinstance(own, Game):
         return

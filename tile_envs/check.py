@@ -1,8 +1,8 @@
 """Check that this machine plays the games that every machine plays, whatever plays them.
 
 The functional core plays 10,000 seeded games of each kind, and their hash must be the one in this
-file.  Then numpy, compiled code and single games play beside it, illegal actions included, and all
-that they return is compared, through ends and resets.  If anything differs, the exit status is 1.
+file.  All that numpy, compiled code and single games return is compared with it, illegal actions,
+ends and resets included.  If anything differs, the exit status is 1.
 """
 
 import argparse
@@ -21,13 +21,9 @@ HASHES = {
     "Tiles2048-v0": "310795ab5bee5ae9",
     "Tiles2584-v0": "97e3b7d82fe42491",
     "TicTacToe-v0": "f680fd872ba83604",
-}
-"""By id, the hash of its games, which must never change."""
-WAYS: dict[str, dict[str, Any]] = {
-    "numpy": {"engine": "numpy"},
-    "numba": {"engine": "numba"},
-    "single games": {"vectorization_mode": "sync"},
-}
+}  # by id, that of its games, which must never change
+WAYS: dict[str, dict[str, Any]] = {name: {"engine": name} for name in ("numpy", "numba")}
+WAYS["single games"] = {"vectorization_mode": "sync"}
 """What plays, and the options of `gym.make_vec` that ask for it."""
 SHOWN = "observations", "rewards", "terminations", "truncations"
 SEEDS, N, STEPS = np.arange(10_000, dtype=np.uint64), 32, 300
@@ -37,8 +33,7 @@ ROW = "{:14}{:18}{:16}{:15}{:15}{}"
 def hash_of(game: Game) -> str:
     """Return a hash of 10,000 games: boards and rewards, step by step, of those that go on.
 
-    The game of seed s gets the legal actions that `game.choose` makes of the random words of
-    another stream, that of seed 2**64 - 1 - s.
+    In the game of seed s, the stream of seed 2**64 - 1 - s chooses among the legal actions.
     """
     state, players, digest = game.begin(SEEDS), starts(~SEEDS), hashlib.sha256()
     while len(players):
@@ -61,10 +56,10 @@ def difference(game: Game, envs: gym.vector.VectorEnv[Any, Any, Any]) -> str:
     given: Any = observations, rewards, never, never, infos
     for k in range(STEPS + 1):
         observations, infos = game.observe(state)
-        shown = observations, rewards, state.over, never
-        found = {**given[4], **dict(zip(SHOWN, given[:4], strict=True))}
-        for name, values in dict(zip(SHOWN, shown, strict=True), **infos, illegal=illegal).items():
-            if not np.array_equal(found[name], values):
+        expected = observations, rewards, state.over, never, *infos.values(), illegal
+        found = *given[:4], *(given[4][name] for name in (*infos, "illegal"))
+        for name, one, other in zip((*SHOWN, *infos, "illegal"), expected, found, strict=True):
+            if not np.array_equal(one, other):
                 return f"{name} of step {k}"
         players, due = players + np.uint64(STRIDE), np.flatnonzero(state.over)
         actions = game.choose(state, words := mix(players))

@@ -7,8 +7,7 @@ from gymnasium.error import DependencyNotInstalled, Error
 
 from tile_envs.words import printable
 
-MISTAKE = 2
-"""The exit status of a command that a user's mistake has ended."""
+MISTAKE = 2  # the exit status of a command that a user's mistake has ended
 
 
 class UsageError(ValueError):
@@ -20,19 +19,14 @@ class ExtraNotInstalled(DependencyNotInstalled, ModuleNotFoundError):
 
 
 def is_mistake(error: BaseException) -> bool:
-    """Whether an error is the user's to mend: one line on a command line, without a traceback.
-
-    These are mistakes, files that are missing or cannot be read or written, too little memory, and
-    Gymnasium's own errors, such as those of unknown ids and missing libraries.
-    """
-    return isinstance(error, UsageError | OSError | MemoryError | Error)
+    """Whether an error is the user's to mend: one line on a command line, without a traceback."""
+    return isinstance(error, UsageError | OSError | MemoryError | Error)  # `Error` is Gymnasium's
 
 
 def message_of(error: BaseException) -> str:
     """Return the line that a command answers a mistake with."""
     reason = "not enough memory: " if isinstance(error, MemoryError) else ""
-    line: str = printable(f"error: {reason}{' '.join(str(error).split())}")
-    return line
+    return str(printable(f"error: {reason}{' '.join(str(error).split())}"))
 
 
 @contextmanager

@@ -1,16 +1,12 @@
-"""Whole files only: a new file is written beside the old one, and then replaces it."""
+"""Whole files only: a new file is written in a folder beside the old one, and then replaces it."""
 
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-
-from tile_envs.errors import UsageError
+from tempfile import TemporaryDirectory, TemporaryFile
 
 PART = ".part"
-"""The suffix of a file that is being written; only a killed process leaves one behind."""
+"""The suffix of a folder in which a file is written; only a killed process leaves one behind."""
 
 
 @contextmanager
@@ -19,16 +15,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
     If the writing fails, the file stays as it was, and nothing is left beside it.
     """
-    beside = path.with_name(f"{path.name}.{os.getpid()}{PART}")  # two processes do not collide
-    try:
-        with naming(path):
-            yield beside
-            if beside.exists():
-                beside.replace(path)
-    except BaseException:
-        with suppress(OSError):  # which would hide what failed
-            _remove(beside)
-        raise
+    made = TemporaryDirectory(PART, f"{path.name}.", path.parent, ignore_cleanup_errors=True)
+    with naming(path), made as folder:
+        beside = Path(folder, path.name)
+        yield beside
+        if beside.exists():
+            beside.replace(path)
 
 
 @contextmanager
@@ -48,36 +40,11 @@ def write_file(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def sweep(folder: Path) -> None:
-    """Remove what killed processes have left in a folder that no other process writes to."""
-    for left in folder.glob(f"*{PART}"):
-        _remove(left)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def checked_file(path: Path, suffixes: Sequence[str], what: str) -> Path:
-    """Check that a file can be written, before its content is made; return its path.
-
-    It must have one of the suffixes; `what` begins the error, such as "a picture is".
-    """
-    if path.suffix not in suffixes:
-        raise UsageError(f"{what} written to {' or '.join(suffixes)} files, got {path}.")
-    check_writable(path.resolve().parent)
-    return path
-
-
 def check_writable(folder: Path) -> None:
     """Raise an `OSError` if no file can be written to a folder."""
     try:
-        with tempfile.TemporaryFile(dir=folder):
+        with TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise OSError(
-            f"nothing can be written to {folder} ({error.strerror}): give another folder."
-        ) from None
+        reason = f"nothing can be written to {folder} ({error.strerror})"
+        raise OSError(f"{reason}: give another folder.") from None

@@ -4,27 +4,26 @@ import importlib
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeAlias, cast
 
 import gymnasium as gym
-from gymnasium.envs.registration import find_highest_version, load_env_creator, parse_env_id
+from gymnasium.envs.registration import find_highest_version, load_env_creator
 
 import tile_envs.sliding
 import tile_envs.tictactoe  # noqa: F401 # their games are found as subclasses
 from tile_envs.base.checks import brief, checked_choice, checked_count, checked_mapping, listed
 from tile_envs.base.engine import AUTO, NUMBA, NUMPY
-from tile_envs.base.env import OF_MANY as OF_MANY
-from tile_envs.base.env import GameEnv
+from tile_envs.base.env import VECTOR_OPTIONS, GameEnv
 from tile_envs.base.vector_env import GameVectorEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 
 AnyEnv: TypeAlias = str | gym.Env[Any, Any] | gym.vector.VectorEnv[Any, Any, Any]
 """An id, or an environment that stands for its own."""
-IMPORTED: list[str] = []
-"""The modules that `import_named` has imported in this process."""
+IMPORTED: list[str] = []  # by `import_named`, in this process
 
 
 def import_named(module: str) -> None:
@@ -55,21 +54,17 @@ def resolve_id(env_id: str) -> str:
     module, _, name = env_id.rpartition(":")
     if module:
         import_named(module)
-    return name if name in gym.registry else _add_version(name)
-
-
-@cache  # said once
-def _add_version(name: str) -> str:
-    """Return the latest version of an id without one, and say so on standard error."""
-    try:
-        namespace, bare, version = parse_env_id(name)
-    except gym.error.Error:
+    namespace, _, bare = name.rpartition("/")
+    version = find_highest_version(namespace or None, bare)
+    if name in gym.registry or version is None:
         return name  # whoever looks for it says what is wrong
-    latest = find_highest_version(namespace, bare) if version is None else None
-    if latest is None:
-        return name
-    print(f"{name} has no version: taken as {name}-v{latest}.", file=sys.stderr)
-    return f"{name}-v{latest}"
+    _say(f"{name} has no version: taken as {name}-v{version}.")
+    return f"{name}-v{version}"
+
+
+@cache  # each line once
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def named(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, Any]:
@@ -104,18 +99,18 @@ def options_of(env_id: str) -> list[str]:
 
 
 def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
-    """Make a registered game, if it takes the options; moves of wrappers could not be undone.
+    """Make a registered game without wrappers, whose moves could not be undone.
 
     It keeps the time limit that a wrapper would have, and needs no engine.
     """
-    allowed = [*options_of(env_id), *OF_MANY]
+    allowed = [*options_of(env_id), *VECTOR_OPTIONS]
     for name in options:
         if name == "rules":
-            raise UsageError("rules are no option here: register them by register_game(id, rules).")
+            raise UsageError("rules are no option: give them an id by register_game(id, rules).")
         if name not in allowed:
             raise UsageError(f"unknown option {name!r} of {env_id}: expected {listed(allowed)}.")
     checked_choice(options.get("engine", NUMPY), "engine", (NUMPY, NUMBA, AUTO))
-    own = {name: value for name, value in options.items() if name not in OF_MANY}
+    own = {name: value for name, value in options.items() if name not in VECTOR_OPTIONS}
     env = gym.make(env_id, disable_env_checker=True, **own).unwrapped
     assert isinstance(env, GameEnv)
     if (limit := options.get("max_episode_steps")) is not None:
@@ -126,15 +121,11 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
 def game_from_json(text: str) -> Game:
     """Return the game that a game's `to_json` wrote; a `ValueError` says if it is none."""
     entries = json.loads(text)
-    try:
-        names = entries.keys()
-        kinds: Any = (kind for kind in Game.__subclasses__() if is_dataclass(kind))
-        kind = next(kind for kind in kinds if names <= {field.name for field in fields(kind)})
-        return cast(Game, kind(**entries))
-    except (AttributeError, StopIteration, TypeError) as error:
-        raise UsageError(
-            f"expected a game as its to_json() wrote it, got {brief(text)}: {error}."
-        ) from None
+    for kind in filter(is_dataclass, Game.__subclasses__()):
+        if isinstance(entries, dict) and entries.keys() <= {field.name for field in fields(kind)}:
+            with suppress(TypeError):  # a field is missing
+                return cast(Game, kind(**entries))
+    raise UsageError(f"expected a game as its to_json() wrote it, got {brief(text)}.")
 
 
 def vector_env(game: Game, num_envs: int, **options: Any) -> GameVectorEnv[Any]:

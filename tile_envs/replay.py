@@ -1,22 +1,15 @@
 """Replays: a game is its seed and its actions, taken back at will, kept in a file, played again.
 
-    {
-      "format": "tile-envs replay",
-      "version": "0.2.0",
-      "package": "tile-envs 0.2.0",
-      "env": "TicTacToe-v0",
-      "options": {"opponent": "minimax"},
-      "seed": 7,
-      "actions": [4, 0, 5]
-    }
+    {"format": "tile-envs replay", "version": "0.2.0", "package": "tile-envs 0.2.0", "seed": 7,
+     "env": "TicTacToe-v0", "options": {"opponent": "minimax"}, "actions": [4, 0, 5]}
 
 A game that began with a given board has `"reset": {"board": …, "score": …}` as well; one that an
-agent has played may name it, `"player": "ntuple"`.  The version is that of the format; the package
-is the one that the game was played with.  A game that drew its start board from `starts` is written
-as one that was given this board, with the seed that leads to the random stream after that.
+agent has played may name it, `"player": "ntuple"`.  A game that drew its start board from `starts`
+is written as one that was given this board, with the seed of the random stream after that.
 """
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +20,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from tile_envs import __version__
-from tile_envs.base.checks import brief, checked_mapping
+from tile_envs.base.checks import brief, checked_mapping, plain
 from tile_envs.base.env import GameEnv, Info, Observation
 from tile_envs.base.random_stream import seeds_of
 from tile_envs.errors import UsageError
@@ -38,66 +31,39 @@ from tile_envs.sliding.chance import START_OPTIONS
 from tile_envs.words import printable
 
 FORMAT = "tile-envs replay"
-VERSION = "0.2.0"
-"""The version of the package in which the format has changed last."""
-ENTRIES = {
-    "format": (str, "a string"),
-    "version": (str, "a string"),
-    "package": (str, "a string"),
-    "env": (str, "a string"),
-    "options": (dict, "an object"),
-    "reset": (dict, "an object"),
-    "seed": (int, "an integer"),
-    "actions": (list, "a list of integers"),
-    "player": (str, "a string"),
-}
-"""The entries of a file, with their types and what JSON calls them."""
-OPTIONAL: dict[str, Any] = {"package": "", "reset": {}, "player": ""}
-"""The entries that may be left out, with what that means."""
+VERSION = "0.2.0"  # of the package that has changed the format last
+ENTRIES: dict[str, type] = dict.fromkeys(("format", "version", "package", "env"), str)
+ENTRIES |= {"options": dict, "reset": dict, "seed": int, "actions": list, "player": str}
+"""The entries of a file, and their types."""
+OPTIONAL: dict[str, Any] = {"package": "", "reset": {}, "player": ""}  # if left out
 
 
 class Position(NamedTuple):
-    """The state of a game after an action, or at its start.
+    """A game after an action, or at its start."""
 
-    Attributes:
-        state: What `set_state` takes to come back here; `state["board"]` is the board.
-        observation: The last observation.
-        info: The last info.
-        total: The sum of the rewards so far.
-        terminated: Whether the last action ended the game.
-        truncated: Whether it was one illegal action too many, or the last that the limit allows.
-    """
-
-    state: Mapping[str, Any]
+    state: Mapping[str, Any]  # for `set_state`, to come back here; `state["board"]` is the board
     observation: Observation
     info: Info
-    total: float = 0.0
+    total: float = 0.0  # the sum of the rewards so far
     terminated: bool = False
-    truncated: bool = False
+    truncated: bool = False  # also by the last action that the time limit allows
 
     @property
     def over(self) -> bool:
-        """Whether nothing can be played, as also on a board without legal actions at the start."""
+        """Whether nothing can be played; also at the start, on a board without legal actions."""
         return self.terminated or self.truncated or not self.info["action_mask"].any()
 
 
 class Playthrough:
-    """A game that can be taken back.
+    """A game that can be taken back: its actions, and all positions from the first on.
 
-    Attributes:
-        env: The environment, in the last position.
-        seed: What the environment was reset with.
-        reset: The options that it was reset with.
-        actions: All actions so far.
-        positions: All positions, from the first on.
+    Its environment is in the last one; `seed` and `reset` are what it was reset with.
     """
 
     def __init__(
         self, env: GameEnv[Any, Any], seed: int, reset: Mapping[str, Any] | None = None
     ) -> None:
-        self.env = env
-        self.seed = seed
-        self.reset = checked_mapping(reset, "reset")
+        self.env, self.seed, self.reset = env, seed, checked_mapping(reset, "reset")
         self.actions: list[int] = []
         observation, info = env.reset(seed=seed, options=self.reset)
         self.positions = [Position(env.get_state(), observation, info)]
@@ -108,12 +74,7 @@ class Playthrough:
         return self.positions[-1]
 
     def play(self, action: int) -> None:
-        """Play an action.
-
-        Raises:
-            ValueError: If it is not an action of the game.
-            ResetNeeded: After the end.
-        """
+        """Play an action; after the end it raises `ResetNeeded`."""
         if self.position.truncated:
             raise ResetNeeded("the game is over: take actions back, or begin another.")
         observation, reward, terminated, truncated, info = self.env.step(action)
@@ -133,27 +94,16 @@ class Playthrough:
 
 @dataclass(frozen=True)
 class Replay:
-    """A game as data.
+    """A game as data."""
 
-    Attributes:
-        env: The environment's id.
-        seed: What it was reset with.
-        actions: All actions, illegal ones included.
-        options: What `gym.make` was given.
-        reset: The reset options, if the game began with a given board.
-        version: The version of the file's format.
-        player: Who played it; empty if unknown.
-        package: The package that the game was played with, and its version; empty if unknown.
-    """
-
-    env: str
+    env: str  # the id of the environment
     seed: int
-    actions: tuple[int, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    reset: Mapping[str, Any] = field(default_factory=dict)
-    version: str = VERSION
-    player: str = ""
-    package: str = f"tile-envs {__version__}"
+    actions: tuple[int, ...] = ()  # illegal ones, too
+    options: Mapping[str, Any] = field(default_factory=dict)  # of `gym.make`
+    reset: Mapping[str, Any] = field(default_factory=dict)  # options, if a board was given
+    version: str = VERSION  # of the file's format
+    player: str = ""  # who played it; empty if unknown
+    package: str = f"tile-envs {__version__}"  # that played it; empty if unknown
 
     def action(self, n: int) -> int | None:
         """Return the action after n others; None after the last one."""
@@ -161,53 +111,33 @@ class Replay:
 
 
 def replay_of(game: Playthrough, player: str = "") -> Replay:
-    """Return a game so far as data; its environment must be from `gymnasium.make`.
-
-    Raises:
-        ValueError: If the environment has other rules than its id, or no id.
-    """
-    if spec := game.env.spec:
+    """Return a game so far as data; its environment must have an id, and that one's rules."""
+    env, seed, reset = game.env, game.seed, game.reset
+    if spec := env.spec:
         # The rules of a registered game are no option: its id stands for them.
-        kwargs = spec.kwargs.items()
-        options = {n: value for n, value in kwargs if n not in ("render_mode", "rules")}
-        if game.env.max_episode_steps is not None:
-            options["max_episode_steps"] = game.env.max_episode_steps
-        replay = Replay(spec.id, game.seed, tuple(game.actions), options, game.reset, player=player)
-        replay = _without_starts(replay, game)
-        if describe(make(replay.env, replay.options).game) == describe(game.env.game):
-            return replay
+        left_out = {"render_mode", "rules", *START_OPTIONS}
+        options = {n: value for n, value in spec.kwargs.items() if n not in left_out}
+        if env.max_episode_steps is not None:
+            options["max_episode_steps"] = env.max_episode_steps
+        if not reset and spec.kwargs.get("starts") is not None:  # the board was drawn
+            first = game.positions[0].state
+            reset = {"board": first["board"].tolist()}
+            seed = int(seeds_of(np.array([first["stream"]], np.uint64))[0])
+        if describe(make(spec.id, options).game) == describe(env.game):
+            return Replay(spec.id, seed, tuple(game.actions), options, reset, player=player)
     raise UsageError(
-        f"{game.env.game} has no replay, because no id stands for its rules: register them with "
+        f"{env.game} has no replay, because no id stands for its rules: register them with "
         "register_game(id, rules), and make the game with gymnasium.make(id)."
     )
 
 
-def _without_starts(replay: Replay, game: Playthrough) -> Replay:
-    """Return a replay of a game, given the board that the game has drawn if it drew one."""
-    options = {n: v for n, v in replay.options.items() if n not in START_OPTIONS}
-    if replay.reset or replay.options.get("starts") is None:
-        return replace(replay, options=options)
-    first = game.positions[0].state
-    reset = {"board": first["board"].tolist()}
-    seed = int(seeds_of(np.array([first["stream"]], np.uint64))[0])
-    return replace(replay, options=options, reset=reset, seed=seed)
-
-
 def begin(replay: Replay) -> Playthrough:
-    """Return the game of a replay before its first action.
-
-    Raises:
-        ValueError: If the environment, an option, the seed or the board is unusable.
-    """
+    """Return the game of a replay before its first action."""
     return Playthrough(make(replay.env, replay.options), replay.seed, replay.reset)
 
 
 def play_through(replay: Replay) -> Position:
-    """Play a replay to its end; return the last position.
-
-    Raises:
-        ValueError: If it cannot be played.
-    """
+    """Play a replay to its end; return the last position."""
     game = begin(replay)
     for n, action in enumerate(replay.actions, 1):
         place = f"action {n} of {len(replay.actions)}"
@@ -222,12 +152,10 @@ def play_through(replay: Replay) -> Position:
 
 
 def write(replay: Replay, path: str | os.PathLike[str]) -> None:
-    """Write a replay, without the options `starts`; an interrupted write leaves the old file.
+    """Write a replay; an interrupted write leaves the old file.
 
-    Raises:
-        ValueError: If an option is an object, such as an opponent without a name, or `read` would
-            refuse the file.
-        OSError: If the file cannot be written.
+    A `ValueError` refuses options that are objects, such as an opponent without a name, and what
+    `read` would refuse.
     """
     content = dump(replay)
     parse(content, os.fspath(path))  # complains of what a reader would meet
@@ -236,19 +164,25 @@ def write(replay: Replay, path: str | os.PathLike[str]) -> None:
 
 def dump(replay: Replay) -> bytes:
     """Return the content of a replay's file; see `write`."""
-    replay = _without_starts(replay, begin(replay))
+    given = replay_of(begin(replay))  # the board, instead of the boards that it was drawn from
+    replay = replace(replay, seed=given.seed, options=given.options, reset=given.reset)
     values = {"format": FORMAT, **vars(replay)}
     kept = [name for name in ENTRIES if name not in OPTIONAL or values[name]]
-    lines = [f'  "{name}": {json.dumps(_plain(values[name]))}' for name in kept]
+    lines = [f'  "{n}": {json.dumps(plain(values[n]), default=_as_json)}' for n in kept]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
-def read(path: str | os.PathLike[str]) -> Replay:
-    """Read a replay, and make sure that it can be played.
+def _as_json(value: Any) -> Any:
+    """Return what JSON does not know as lists and dictionaries."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return plain(dict(value))
+    raise UsageError(f"a replay holds numbers and names only, got {brief(value)}.")
 
-    Raises:
-        ValueError: If it is not a replay, or cannot be played; one line, with the file's name.
-    """
+
+def read(path: str | os.PathLike[str]) -> Replay:
+    """Read a replay; a `ValueError` with the file's name says if it cannot be played."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -261,12 +195,11 @@ def parse(content: bytes, name: str) -> Replay:
     try:
         replay = _checked(printable(json.loads(content.decode("utf-8-sig"))))
         play_through(replay)
+        return replay
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = f"not a replay, because not JSON: {error}."
     except (ValueError, TypeError) as error:  # what an environment says of its options
         reason = " ".join(str(error).split())
-    else:
-        return replay
     raise UsageError(f"{name}: {reason}")
 
 
@@ -277,35 +210,17 @@ def _checked(entries: Any) -> Replay:
     entries = OPTIONAL | entries
     if odd := entries.keys() ^ ENTRIES.keys():
         raise UsageError(f"missing or unknown: {', '.join(odd)}; expected {', '.join(ENTRIES)}.")
-    for name, (kind, words) in ENTRIES.items():
+    for name, kind in ENTRIES.items():
         if not isinstance(entries[name], kind):
-            raise UsageError(f'"{name}" must be {words}, got {brief(entries[name])}.')
+            raise UsageError(f'"{name}" must be {kind.__name__}, got {brief(entries[name])}.')
     if _order(entries["version"]) > _order(VERSION):
-        raise UsageError(
-            f"it needs version {entries['version']} of tile-envs or a later one, and this is "
-            f"{__version__}: update the package."
-        )
+        needed = f"version {entries['version']} of tile-envs or a later one"
+        raise UsageError(f"it needs {needed}, and this is {__version__}: update the package.")
     if not entries["options"].keys().isdisjoint(START_OPTIONS):
         raise UsageError('"options" must not have "starts": the board goes to "reset".')
     del entries["format"]
     return Replay(**entries | {"actions": tuple(entries["actions"])})
 
 
-def _order(version: str) -> list[int]:
-    parts = version.split(".")
-    if not all(part.isdecimal() for part in parts):
-        raise UsageError(f'"version" must be numbers with dots between, got {brief(version)}.')
-    return [int(part) for part in parts]
-
-
-def _plain(value: Any) -> Any:
-    """Return a value, with those in lists and dictionaries, as JSON has it."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(_plain(key)): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if value is None or isinstance(value, int | float | str):
-        return value
-    raise UsageError(f"a replay holds numbers and names only, got {brief(value)}.")
+def _order(version: str) -> list[float]:
+    return [int(part) if part.isdecimal() else math.inf for part in version.split(".")]

@@ -3,7 +3,6 @@
 Boards are those that `reset(options={"board": …})` takes: tile indices, or marks, 1 X and -1 O.
 """
 
-import math
 import re
 from typing import Any
 
@@ -13,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.base.checks import as_array, brief, broadcast_boards, checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.sliding.boards import checked_boards
+from tile_envs.sliding.boards import checked_boards, checked_tiles
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP
-from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, checked_marks
+from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, SIDE, checked_marks
 from tile_envs.tictactoe.render import LETTERS
 
 THOUGHT = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
@@ -41,9 +40,8 @@ MARKS = {letter: mark for mark, letter in LETTERS.items()}
 
 ROW, BAR, WORD = re.compile(r"[/;\n]|\]\s*,\s*(?=\[)"), re.compile(r"[|│]"), re.compile(r"[^\s,]+")
 OUTER = re.compile(r"\A[|│]|[|│]\Z")
-FRAME = re.compile(r"[\s+=─┌┬┐├┼┤└┴┘-]*")
-"""A line between rows, or around them."""
-FACE, EMPTY = re.compile(r"[0-9]{1,19}|\."), ("0", ".")
+FRAME = re.compile(r"[\s+=─┌┬┐├┼┤└┴┘-]*")  # a line between rows, or around them
+FACE = re.compile(r"[0-9]{1,19}|\.")
 
 
 def show(game: Game, board: ArrayLike) -> str:
@@ -59,9 +57,6 @@ def show(game: Game, board: ArrayLike) -> str:
         X 1 2
         3 O 5
         6 7 8
-
-    Raises:
-        ValueError: If it is no board of the game.
     """
     rows = _words(game, board)
     width = max(len(word) for row in rows for word in row)
@@ -74,11 +69,7 @@ def show_line(game: Game, board: ArrayLike) -> str:
 
 
 def show_hex(game: Game, board: ArrayLike) -> str:
-    """Return the tile indices of a board of a sliding game as hexadecimal digits, row by row.
-
-    Raises:
-        ValueError: If it is no such board, or it has a tile of an index above 15.
-    """
+    """Return the tile indices, at most 15, of a sliding game as hexadecimal digits, row by row."""
     if not isinstance(game, SlidingGame):
         raise UsageError(f"{game} has no hexadecimal digits: use show_line.")
     (tiles,) = checked_boards(broadcast_boards(board, game.shape), game.rules)
@@ -91,12 +82,12 @@ def _words(game: Game, board: ArrayLike) -> list[list[str]]:
     """Return what each cell shows, after a check of the board."""
     boards = broadcast_boards(board, game.shape)
     if isinstance(game, SlidingGame):
-        faces = game.rules.faces
-        rows = checked_boards(boards, game.rules)[0].tolist()
-        return [[str(faces[tile]) if tile else "." for tile in row] for row in rows]
+        faces = (".", *map(str, game.rules.faces[1:]))
+        (tiles,) = checked_boards(boards, game.rules).tolist()
+        return [[faces[tile] for tile in row] for row in tiles]
     cells = zip(checked_marks(boards).ravel().tolist(), CELL_NAMES, strict=True)
     names = [LETTERS.get(mark, name) for mark, name in cells]
-    return [names[first : first + 3] for first in range(0, CELLS, 3)]
+    return [names[first : first + SIDE] for first in range(0, CELLS, SIDE)]
 
 
 def read_board(game: Game, text: Any) -> NDArray[Any]:
@@ -112,36 +103,29 @@ def read_board(game: Game, text: Any) -> NDArray[Any]:
         >>> game = SlidingGame(RULES_2048, shape=(2, 2))
         >>> [read_board(game, text).tolist() for text in ("2 4 / . 2048", "120b", "[[2,4],[0,8]]")]
         [[[1, 2], [0, 11]], [[1, 2], [0, 11]], [[1, 2], [0, 3]]]
-
-    Raises:
-        ValueError: If it is no board of the game.
     """
     rows = rows_of(text)
     words = [word for row in rows for word in row]
-    (n_rows, n_columns), cells = game.shape, math.prod(game.shape)
+    n_rows, n_columns = game.shape
     is_grid = [len(row) for row in rows] == [n_columns] * n_rows
     if not isinstance(game, SlidingGame):
-        marks = [_mark(word, name) for word, name in zip(words, CELL_NAMES, strict=False)]
-        if not is_grid or None in marks:
-            raise UsageError(
-                "expected 3 rows of 3 cells, X, O, or the number of a free cell, such as "
-                f"'X 1 2 / 3 O 5 / 6 7 8', got {brief(text)}."
-            )
-        board = np.array(marks, np.int8).reshape(game.shape)
-        game.checked_positions({"board": board})
-        return board
-    if is_grid and all(map(FACE.fullmatch, words)):
-        tiles = [0 if word in EMPTY else game.rules.index_of(word) for word in words]
-    elif len(words) == 1 and re.fullmatch(f"[0-9a-fA-F]{{{cells}}}", words[0]):
+        cells = zip(words, CELL_NAMES, strict=False)
+        marks = [0 if word in (name, ".") else MARKS.get(word.upper()) for word, name in cells]
+        if is_grid and None not in marks:
+            board = np.array(marks, np.int8).reshape(game.shape)
+            game.checked_positions({"board": board})
+            return board
+        wanted = "3 rows of 3 cells, X, O, or a free cell's number, such as 'X 1 2 / 3 O 5 / 6 7 8'"
+    elif is_grid and all(map(FACE.fullmatch, words)):
+        tiles = [0 if word in ("0", ".") else game.rules.index_of(word) for word in words]
+        return checked_tiles(np.reshape(tiles, game.shape), game.rules)
+    elif len(words) == 1 and re.fullmatch(f"[0-9a-fA-F]{{{n_rows * n_columns}}}", words[0]):
         tiles = [int(digit, 16) for digit in words[0]]
+        return checked_tiles(np.reshape(tiles, game.shape), game.rules)
     else:
         example = " / ".join([" ".join(["2"] + ["0"] * (n_columns - 1))] * n_rows)
-        raise UsageError(
-            f"expected {n_rows} rows of {n_columns} faces, such as '{example}', or {cells} "
-            f"hexadecimal digits, got {brief(text)}."
-        )
-    (read,) = checked_boards([np.reshape(tiles, game.shape)], game.rules)
-    return np.asarray(read)
+        wanted = f"{n_rows} rows of {n_columns} faces, such as '{example}', or hexadecimal digits"
+    raise UsageError(f"expected {wanted}, got {brief(text)}.")
 
 
 def rows_of(text: Any) -> list[list[str]]:
@@ -162,20 +146,12 @@ def rows_of(text: Any) -> list[list[str]]:
     return [row for row in rows if row]
 
 
-def _mark(word: str, name: str) -> int | None:
-    """Return the mark that a word shows in the cell of a name, or None."""
-    return 0 if word in (name, ".") else MARKS.get(word.upper())
-
-
 def describe_actions(mask: ArrayLike) -> str:
     """Return the actions of a mask as the words that `parse` reads: directions, or cells.
 
     Examples:
         >>> describe_actions([1, 0, 0, 1]), describe_actions([0] * 9)
         ('up, left', 'none')
-
-    Raises:
-        ValueError: If it is no mask of 4 or 9 actions.
     """
     array = as_array(mask)
     if array.shape not in ((len(ACTIONS),), (CELLS,)) or array.dtype.kind not in "biu":
@@ -202,16 +178,9 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
         >>> parse(game, "Right loses a tile, so I go left.", match="last")
         3
 
-    Args:
-        game: The game.
-        text: What somebody has answered.
-        mask: The legal actions; others are refused then.
-        match: "first" or "last": which of several answers counts, and that words in free text count
-            (not keys) where nothing is marked.
-
-    Raises:
-        ValueError: If it names no action, or several, or an illegal one; the message says what was
-            read, and what is legal.
+    With a `mask`, actions that it does not allow are refused.  With `match` "first" or "last", that
+    one of several answers counts, and words in free text (not keys) where nothing is marked.  A
+    `ValueError` refuses no action, several, or an illegal one: it has what was read and is legal.
     """
     checked_choice(match, "match", MATCHES)
     names = {name: n for n, name in enumerate(ACTIONS if game.n_actions == 4 else CELL_NAMES)}
@@ -251,10 +220,8 @@ def _marked(text: str, names: dict[str, int]) -> list[str]:
     for form in FORM.finditer(text):
         group = form.lastindex or 0
         content = _bare(form[group])
-        if inner := _marked(form[group], names):
-            answers += inner
-        elif group <= N_STRICT or content.lower() in names:
-            answers.append(content)
+        is_answer = group <= N_STRICT or content.lower() in names
+        answers += _marked(form[group], names) or [content] * is_answer
     return answers
 
 

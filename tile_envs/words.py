@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that command a terminal or turn a line's direction, and halves of characters."""
+"""Control, bidirectional and surrogate characters."""
 
 
 def printable(value: Any) -> Any:
@@ -28,14 +28,4 @@ def counted(n: int, thing: str) -> str:
         >>> counted(1, "move"), counted(1234, "move")
         ('1 move', '1,234 moves')
     """
-    return f"{n:,} {thing}{'s' * (n != 1)}"
-
-
-def number(value: float) -> str:
-    """Return a number with separators, and with decimals where it is small.
-
-    Examples:
-        >>> number(38390.4), number(999.7), number(12.0), number(0.7213)
-        ('38,390', '1,000', '12', '0.721')
-    """
-    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"

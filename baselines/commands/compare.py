@@ -9,10 +9,9 @@ from baselines.commands import options
 from baselines.evaluation.rows import SUFFIXES, Result, comparison, write_results
 from baselines.evaluation.sampled import Stopped
 from baselines.players import Player, names_file, names_run, open_player, play_all, with_path
-from baselines.settings import Count
+from baselines.settings import Count, check_file
 from baselines.training.run_folder import with_runs
 from tile_envs.errors import UsageError
-from tile_envs.files import checked_file
 
 
 def compare(
@@ -37,7 +36,7 @@ def compare(
             runs have learned, or X for named agents alone.
     """
     if out:
-        checked_file(out, SUFFIXES, "--out is")
+        check_file(out, SUFFIXES, "--out is")
     if not agents:
         raise UsageError("compare needs agents: folders of runs, such as runs/*, or names.")
     folders = [Path(name) for name in agents if names_run(name) and Path(name).is_dir()]

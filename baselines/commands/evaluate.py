@@ -12,9 +12,8 @@ from baselines.evaluation.rows import SUFFIXES, Result, block, seeds_text, write
 from baselines.evaluation.sampled import Stopped
 from baselines.players import Player, open_player, play_all, with_path
 from baselines.search.placing import ValuePlacer
-from baselines.settings import Count, Positive
+from baselines.settings import Count, Positive, check_file
 from tile_envs.errors import UsageError
-from tile_envs.files import checked_file
 
 
 def evaluate(
@@ -53,7 +52,7 @@ def evaluate(
         placer_depth: The depth of that placer's search, in moves of the player; 1 if not given.
     """
     if out:
-        checked_file(out, SUFFIXES, "--out is")
+        check_file(out, SUFFIXES, "--out is")
     if not agents:
         raise UsageError("evaluate needs an agent: its name, or the folder of its run.")
     if placer_agent is None and placer_depth is not None:

@@ -18,6 +18,7 @@ from tyro.conf import Positional, arg
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
 from baselines.players import Player, open_player
+from baselines.progress import number
 from baselines.results import evaluate
 from baselines.settings import Count, read_settings
 from baselines.training import run_folder as runs
@@ -29,7 +30,6 @@ from baselines.training.run_folder import Run
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import replacing
-from tile_envs.words import number
 
 CARD, MODEL = "README.md", "model.zip"
 TEMPLATE = Path(__file__).with_name("card.txt")

@@ -10,9 +10,8 @@ from baselines.commands import options
 from baselines.evaluation.judging import ENV, SECONDS_IN_ALL, Grades
 from baselines.evaluation.judging import grade as grade_all
 from baselines.evaluation.rows import SUFFIXES, write_rows
-from baselines.settings import Count, Positive, Seed
+from baselines.settings import Count, Positive, Seed, check_file
 from tile_envs.errors import UsageError
-from tile_envs.files import checked_file
 
 
 def grade(
@@ -47,7 +46,7 @@ def grade(
             it tells nothing of the games; the table has it.
     """
     if out:
-        checked_file(out, SUFFIXES, "--out is")
+        check_file(out, SUFFIXES, "--out is")
     rows = Grades()
 
     def keep(graded: Grades) -> None:

@@ -9,13 +9,12 @@ from annotated_types import Interval
 from baselines.agents import NAMES
 from baselines.commands import options
 from baselines.players import open_player
-from baselines.settings import Count, Positive, Seed
+from baselines.settings import Count, Positive, Seed, check_file
 from baselines.training.run_folder import CONFIG
 from baselines.viewing.film import FRAMES, write_film
 from baselines.viewing.moves import Viewing, agent_game, recorded_games
 from baselines.viewing.page import serve_page, write_page
 from tile_envs.errors import UsageError
-from tile_envs.files import checked_file
 from tile_envs.play.player import leaving_by_ctrl_c, open_screen, watch_game
 
 
@@ -58,7 +57,7 @@ def watch(
     """
     files = options.given(gif=gif, mp4=mp4, html=html)
     for suffix, path in files.items():
-        checked_file(path, [f".{suffix}"], f"--{suffix} is")
+        check_file(path, [f".{suffix}"], f"--{suffix} is")
     if bool(files) + window + serve > 1:
         raise UsageError("give either --window, --serve or files to write.")
     games = games_of(agent, seed, side, **vars(playing))

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.evaluation.intervals import interval_of_t
+from baselines.progress import number
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
-from tile_envs.words import counted, number, printable
+from tile_envs.words import counted, printable
 
 Row = dict[str, Any]
 SUFFIXES = ".csv", ".json"

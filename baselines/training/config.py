@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from baselines.agents import BOTH, Task
+from baselines.progress import number
 from baselines.settings import Count, NonNegative, Positive, Seed
 from tile_envs.games import IMPORTED, ids
 from tile_envs.sliding.chance import START_OPTIONS
-from tile_envs.words import number
 
 LEARNED = ("agent", "env", "env_kwargs", "sides", "seed", "agent_version")
 """Entries that say what is learned; with the settings, they must not change on resume."""

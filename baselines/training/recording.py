@@ -19,11 +19,10 @@ from baselines.agents import Task
 from baselines.arrays import write_arrays
 from baselines.evaluation.sampled import N_ENVS, play
 from baselines.seeds import game_seeds
-from baselines.settings import check_batch
+from baselines.settings import check_batch, check_file
 from baselines.training.run_folder import check_free, lock_folder
 from tile_envs.agents import Agent
 from tile_envs.errors import UsageError, extra
-from tile_envs.files import checked_file
 from tile_envs.game import Game
 from tile_envs.games import make
 from tile_envs.replay import Playthrough, Replay, begin, read, replay_of, write
@@ -62,12 +61,11 @@ def record(
                 print(f"{out} holds {there} already; the same seed's are replaced")
             for number, game in enumerate(played):
                 begun, actions = Playthrough(env, game["seed"]), tuple(game["actions"].tolist())
-                write(
-                    replace(replay_of(begun, name), actions=actions), out / f"{seed}-{number}.json"
-                )
+                recorded = replace(replay_of(begun, name), actions=actions)
+                write(recorded, out / f"{seed}-{number}.json")
         after = f"python -m baselines watch {out} shows them"
     elif format == "npz":
-        checked_file(out, (".npz",), "arrays are")
+        check_file(out, (".npz",), "arrays are")
         about = {"env_spec": env.spec.to_json(), "algorithm_name": name, "command": command}
         write_arrays(out, transitions(played) | {n: np.array(text) for n, text in about.items()})
         after = "numpy.load reads them"
@@ -102,7 +100,6 @@ def _write_minari(
 
 
 def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Trajectory]:
-    """Yield the games of an agent, which plays many at once, under a progress bar."""
     seeds = game_seeds(seed, games, "recording").tolist()
     for first in range(0, games, N_ENVS):
         own, parts = seeds[first : first + N_ENVS], list[Columns]()

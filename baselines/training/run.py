@@ -13,6 +13,7 @@ from typing import Any, Literal
 import yaml
 
 from baselines.agents import BOTH, usual_env
+from baselines.progress import number
 from baselines.settings import Count, NonNegative, Positive, Seed, check_settings, read_settings
 from baselines.solver.boards import is_solved_quickly
 from baselines.training import run_folder as runs
@@ -26,7 +27,6 @@ from tile_envs.game import Game
 from tile_envs.games import AnyEnv, make, named, resolve_id
 from tile_envs.sliding import SlidingGame
 from tile_envs.tictactoe import TicTacToe
-from tile_envs.words import number
 
 KINDS = {"sliding games": SlidingGame, "tic-tac-toe": TicTacToe}
 """The kinds of games that have presets; an id has its own where they differ."""

@@ -13,6 +13,7 @@ and a budget in games ends where it would have ended.
 
 import json
 import math
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -31,7 +32,7 @@ from baselines.settings import Weight, read_settings
 from baselines.training.config import BUDGET, RunConfig
 from tile_envs import __version__
 from tile_envs.errors import UsageError
-from tile_envs.files import naming, sweep, write_file
+from tile_envs.files import PART, naming, write_file
 from tile_envs.words import printable
 
 CONFIG, LOCK, CHECKPOINT, PROGRESS = "config.json", "lock", "checkpoint.npz", "progress.csv"
@@ -141,7 +142,8 @@ def lock_folder(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with naming(folder), lock(folder / LOCK, str(folder)):
-            sweep(folder)
+            for left in folder.glob(f"*{PART}"):  # by processes that were killed
+                shutil.rmtree(left, ignore_errors=True)
             yield
     except BaseException:
         if is_new and not any(folder.iterdir()):

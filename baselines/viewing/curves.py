@@ -13,11 +13,12 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from baselines.settings import check_file
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
 from baselines.training.run_folder import Run
 from tile_envs.errors import UsageError
-from tile_envs.files import checked_file, write_file
+from tile_envs.files import write_file
 from tile_envs.game import Floats
 
 AXES = {"games": ("games", 1.0), "minutes": ("seconds", 1 / 60), "steps": ("timesteps", 1.0)}
@@ -51,7 +52,7 @@ class Band(NamedTuple):
 
 def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str = "") -> None:
     """Draw the learning curves of runs to a file; the arguments are those of the command `plot`."""
-    checked_file(out, (".png", ".svg"), "a picture is")
+    check_file(out, (".png", ".svg"), "a picture is")
     if not folders:
         raise UsageError("plot needs the folder of a run, such as runs/*.")
     folders = runs.with_runs(list({folder.resolve(): folder for folder in folders}.values()))

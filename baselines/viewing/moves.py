@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.players import Player
-from baselines.progress import Progress
+from baselines.progress import Progress, number
 from baselines.seeds import game_seeds
 from baselines.solver.boards import is_solved_quickly
 from tile_envs.agents import Agent, choose_actions
@@ -22,7 +22,7 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELL_NAMES, SIDE, encode_seen, solve
-from tile_envs.words import counted, number, printable
+from tile_envs.words import counted, printable
 
 KEPT = 1 << 16  # the most positions whose values are kept
 EXACT = "exact, "  # how the names of exact sources begin

@@ -21,8 +21,8 @@ Observation = NDArray[Any]
 Info = dict[str, Any]
 AGame = TypeVar("AGame", bound=Game)
 AnInfo = TypeVar("AnInfo", bound=Mapping[str, Any])
-OF_MANY = ["max_episode_steps", "engine", "threads"]
-"""Options that environments of many games take besides those of one."""
+VECTOR_OPTIONS = ["max_episode_steps", "engine", "threads"]
+"""Options of vector environments only."""
 
 
 class Board:
@@ -89,8 +89,8 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
         """Return the game that options describe."""
         kind: Any = cls.game_type
         own = [*(field.name for field in fields(kind)), "max_illegal", "render_mode"]
-        many = [*OF_MANY, "autoreset_mode"]
-        for name in options.keys() - own:
+        many = [*VECTOR_OPTIONS, "autoreset_mode"]
+        for name in [name for name in options if name not in own]:
             meant = "".join(f", perhaps {n!r}" for n in get_close_matches(name, own + many, 1))
             wanted = f"{checks.listed(own)}, or for many games {checks.listed(many)}"
             raise TypeError(f"{cls.__name__} has no option {name!r}{meant}: expected {wanted}.")

@@ -16,6 +16,7 @@ from typing import Any
 
 from tile_envs import games
 from tile_envs.base.checks import brief
+from tile_envs.base.env import VECTOR_OPTIONS
 from tile_envs.errors import UsageError, extra
 from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
@@ -44,7 +45,7 @@ def make(env_id: str, **options: Any) -> JaxEnv:
             played in JAX: tiles that are not placed at random, `starts`, and opponents that are not
             one name.
     """
-    if unused := sorted({*options} & {*games.OF_MANY}):
+    if unused := sorted({*options} & {*VECTOR_OPTIONS}):
         raise UsageError(
             f"games in JAX have no {', '.join(unused)}: count steps in a loop of your own, or by "
             "gymnax's max_steps_in_episode."

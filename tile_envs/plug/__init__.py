@@ -2,5 +2,4 @@
 
 The project's `README.md` has a table of the reinforcement learning libraries, each with a program
 in `benchmarks/libraries/` that runs as it is; `tile_envs/README.md` says what to mind with them.
-The page of this folder is about language models and courses.
 """

@@ -1,10 +1,4 @@
-"""The games as courses have them: their numbers of actions, boards of faces, cumulated scores.
-
-| numbering | 0, 1, 2, 3 | who uses it |
-|---|---|---|
-| `"course"` | up, down, left, right | `Game2048Env` of many student repositories |
-| `"tdl2048"` | up, right, down, left, as here | TDL2048, the frameworks of the 2584 course |
-"""
+"""The games as courses have them: their numbers of actions, boards of faces, cumulated scores."""
 
 from typing import Any
 
@@ -21,25 +15,19 @@ from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP
 from tile_envs.text import read_board
 
 Faces = NDArray[np.int64]
-NUMBERINGS = {"course": (UP, DOWN, LEFT, RIGHT), "tdl2048": (UP, RIGHT, DOWN, LEFT)}
+NUMBERINGS = {
+    "course": (UP, DOWN, LEFT, RIGHT),  # `Game2048Env` of many student repositories
+    "tdl2048": (UP, RIGHT, DOWN, LEFT),  # TDL2048, the frameworks of the 2584 course
+}
 """By name, the actions of this package in the order of their numbers there."""
-
-
-def _order(numbering: str) -> tuple[int, ...]:
-    return NUMBERINGS[checked_choice(numbering, "numbering", list(NUMBERINGS))]
 
 
 def slide(
     game: SlidingGame, board: ArrayLike, action: int, numbering: str = "course"
 ) -> tuple[Faces, int]:
-    """Return what an action makes of a board of faces, before a tile appears, and its reward.
-
-    The reward of an illegal action is -1, as in TDL2048.
-
-    Raises:
-        ValueError: If it is no board of the game, or there is no such action or numbering.
-    """
-    ours = _order(numbering)[checked_action(action, len(ACTIONS))]
+    """Return the afterstate of a board of faces, and the reward; illegal is -1, as in TDL2048."""
+    order = NUMBERINGS[checked_choice(numbering, "numbering", list(NUMBERINGS))]
+    ours = order[checked_action(action, len(ACTIONS))]
     after, rewards, masks = game.afterstates(read_board(game, board)[None])
     return game.faces(after[0, ours]), int(rewards[0, ours]) if masks[0, ours] else -1
 
@@ -55,7 +43,9 @@ class Renumbered(gym.Wrapper[Faces, int, Any, Any], RecordConstructorArgs):
             raise UsageError(f"Renumbered is for the sliding games, got {brief(env)}.")
         if env.observation_space != env.unwrapped.observation_space:
             raise UsageError(f"Renumbered goes around the environment itself, got {brief(env)}.")
-        self._order, largest = list(_order(numbering)), self.game.rules.faces[-1]
+        self.numbering = checked_choice(numbering, "numbering", list(NUMBERINGS))
+        self._order = list(NUMBERINGS[numbering])
+        largest = self.game.rules.faces[-1]
         self.observation_space = gym.spaces.Box(0, largest, self.game.shape, np.int64)
 
     def reset(self, **kwargs: Any) -> tuple[Faces, dict[str, Any]]:
@@ -63,16 +53,13 @@ class Renumbered(gym.Wrapper[Faces, int, Any, Any], RecordConstructorArgs):
         return self._renumbered(*self.env.reset(**kwargs))
 
     def step(self, action: int) -> tuple[Faces, Any, bool, bool, dict[str, Any]]:
-        """Play an action of the numbering."""
         ours = self._order[checked_action(action, len(ACTIONS))]
         observation, reward, terminated, truncated, info = self.env.step(ours)
         faces, info = self._renumbered(observation, info)
         return faces, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions, `(4,) bool`."""
-        masks: NDArray[np.bool_] = self.env.get_wrapper_attr("action_masks")()[self._order]
-        return masks
+        return self.env.get_wrapper_attr("action_masks")()[self._order]  # type: ignore[no-any-return]
 
     def _renumbered(self, board: Any, info: dict[str, Any]) -> tuple[Faces, dict[str, Any]]:
         mask = info["action_mask"][self._order]
@@ -82,15 +69,11 @@ class Renumbered(gym.Wrapper[Faces, int, Any, Any], RecordConstructorArgs):
 class Game2048Env:
     """A game with the old interface of student repositories, whose `step` returns four values.
 
-        env = Game2048Env(seed=0)
-        board = env.reset()
-        board, score, done, _ = env.step(2)  # left; the score so far, no reward
+        board, score, done, _ = Game2048Env(seed=0).step(2)  # left; the score so far, no reward
 
     With a seed, the first game is that of `gym.make(env_id).reset(seed=seed)`.  Programs that look
     ahead may assign `board` and `score`, of a `copy.deepcopy` of the environment or of itself.
-
-    Attributes:
-        last_move_valid: Whether the last action was legal.
+    `last_move_valid` says whether the last action was legal.
     """
 
     actions = ["up", "down", "left", "right"]
@@ -98,23 +81,22 @@ class Game2048Env:
     def __init__(
         self, seed: int | None = None, env_id: str = "Tiles2048-v0", **options: Any
     ) -> None:
-        env: Any = Renumbered(gym.make(env_id, max_illegal=1 << 62, **options))
-        self._env, self._seed, self.size = env.unwrapped, seed, env.game.shape[0]
+        self._env = Renumbered(gym.make(env_id, max_illegal=1 << 62, **options).unwrapped)
+        self._game: Any = self._env.unwrapped
+        self._seed, self.size = seed, self._env.game.shape[0]
         self.action_space = self._env.action_space
         self.reset()
         self._seed = seed  # a first `reset` starts the same game
 
     def reset(self) -> Faces:
-        """Start a new game; return its board."""
-        self._env.reset(seed=self._seed)
+        board, _ = self._env.reset(seed=self._seed)
         self._seed, self.last_move_valid = None, True
-        return self.board
+        return board
 
     @property
     def board(self) -> Faces:
         """The faces, `(R, C)`, a fresh array."""
-        board: Faces = self._env.game.faces(self._env.get_state()["board"])
-        return board
+        return self._env.game.faces(self._game.get_state()["board"])  # type: ignore[no-any-return]
 
     @board.setter
     def board(self, faces: ArrayLike) -> None:
@@ -122,27 +104,23 @@ class Game2048Env:
 
     @property
     def score(self) -> int:
-        """The score so far."""
-        return int(self._env.get_state()["score"])
+        return int(self._game.get_state()["score"])
 
     @score.setter
     def score(self, score: int) -> None:
-        self._go(self._env.get_state()["board"], score)
+        self._go(self._game.get_state()["board"], score)
 
     def step(self, action: int) -> tuple[Faces, int, bool, dict[str, Any]]:
         """Play 0 up, 1 down, 2 left or 3 right; an illegal action changes nothing."""
         self.last_move_valid = self.is_move_legal(action)
         if self.last_move_valid:
-            self._env.step(NUMBERINGS["course"][action])
+            self._env.step(action)
         return self.board, self.score, self.is_game_over(), {}
 
     def is_move_legal(self, action: int) -> bool:
-        """Tell whether an action changes the board."""
-        ours = NUMBERINGS["course"][checked_action(action, len(ACTIONS))]
-        return bool(self._env.action_masks()[ours])
+        return bool(self._env.action_masks()[checked_action(action, len(ACTIONS))])
 
     def is_game_over(self) -> bool:
-        """Tell whether no action is legal."""
         return not self._env.action_masks().any()
 
     def _go(self, board: Any, score: int) -> None:

@@ -21,17 +21,11 @@ class BoardFeatures(BaseFeaturesExtractor):
     """The sum of a vector for each pair of neighboring cells, chosen by what they hold.
 
     Pairs are the cells that may merge.  It is what a linear layer makes of one-hot pairs, without
-    the products with zeros.
-
-        policy_kwargs = {"features_extractor_class": BoardFeatures}
-        PPO("MlpPolicy", make_sb3("Tiles2048-v0", 64), policy_kwargs=policy_kwargs)
+    the products with zeros: `policy_kwargs={"features_extractor_class": BoardFeatures}`.
 
     Args:
         observation_space: Boards as the environments give them, `(R, C)` integers.
         width: The length of the vectors, and the number of features.
-
-    Raises:
-        ValueError: If the observations are not boards.
     """
 
     offsets: Tensor
@@ -71,14 +65,12 @@ class SumOfRows(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        """Keep what the gradient needs."""
         table, entries = inputs
         ctx.rows = len(table)
         ctx.save_for_backward(entries)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient of the table, and none of the entries."""
         (entries,) = ctx.saved_tensors
         boards = entries.flatten().argsort() // entries.shape[1]  # those of row 0, of row 1, ...
         counts = entries.flatten().bincount(minlength=ctx.rows)

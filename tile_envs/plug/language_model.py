@@ -1,8 +1,4 @@
-r"""A language model as agent: it is asked for each move through an OpenAI-compatible endpoint.
-
-python -m baselines evaluate tile_envs.plug.language_model:LanguageModel \
-    --agent-kwargs '{"url": "http://127.0.0.1:8000/v1", "model": "my-model"}'
-"""
+"""A language model as agent: it is asked for each move through an OpenAI-compatible endpoint."""
 
 import json
 import os
@@ -21,14 +17,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import (
-    brief,
-    checked_count,
-    checked_integer,
-    checked_mapping,
-    checked_number,
-    checked_seed,
-)
+from tile_envs.base import checks
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
@@ -39,7 +28,7 @@ SLIDING = (
     "points. Play for the highest score. A point is an empty cell."
 )
 TICTACTOE = "You play {game} as X against O. Free cells show their numbers."
-ASKED = "\n\n{board}\n\nLegal moves: {legal}. Answer with one of them in brackets: [{first}]."
+POSITION = "\n\n{board}\n\nLegal moves: {legal}. Answer with one of them in brackets: [{first}]."
 TRANSIENT = (408, 429, 500, 502, 503, 504)
 """The status of requests that are worth another try."""
 FIRST_WAIT, LONGEST_TIMEOUT = 0.5, 1e6
@@ -50,10 +39,8 @@ LOOPBACK = "127.0.0.1", "localhost", "::1"
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirection, which would take the key to another address."""
-
     def redirect_request(self, *_: Any) -> None:
-        return None
+        """Follow no redirection, which would take the key to another address."""
 
 
 class LanguageModel:
@@ -67,8 +54,8 @@ class LanguageModel:
         seed: The seed of the moves that are played in place of the model's.
         url: The endpoint, to which `/chat/completions` is added.
         model: The model's name.
-        key: The environment variable with the key, which goes by https or to this machine.  None is
-            `OPENAI_API_KEY` for https://api.openai.com, and no key elsewhere.
+        key: The environment variable with the key, which goes by https or to this machine; by
+            default `OPENAI_API_KEY` for https://api.openai.com, and no key elsewhere.
         body: More entries of each request, such as `{"temperature": 0}`.
         at_once: The most requests at a time.
         timeout: Seconds to wait for an answer.
@@ -93,20 +80,18 @@ class LanguageModel:
         if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
             raise UsageError(f"url must be http://… or https://… without a password, got {url!r}.")
         self.game, self._url = game, url.rstrip("/") + "/chat/completions"
-        self._body = {"model": model, **checked_mapping(body, "body")}
-        self._timeout = min(checked_number(timeout, "timeout"), LONGEST_TIMEOUT)
+        self._body = {"model": model, **checks.checked_mapping(body, "body")}
+        self._timeout = min(checks.checked_number(timeout, "timeout"), LONGEST_TIMEOUT)
         if key is None and (parts.scheme, parts.hostname) == OPENAI:
             key = "OPENAI_API_KEY"
         if key and parts.scheme != "https" and parts.hostname not in LOOPBACK:
             raise UsageError(f"key={key!r} needs a url with https, got {url!r}: or leave it out.")
         self._key = os.environ.get(key, "").strip() if key else ""
         if not (self._key.isascii() and self._key.isprintable()):  # errors of a header show it
-            raise UsageError(
-                f"the key in {key} must be of printable ASCII characters: set it anew."
-            )
-        self._at_once = checked_count(at_once, "at_once")
-        self._retries = checked_integer(retries, "retries")
-        self._rng = np.random.default_rng(checked_seed(seed))
+            raise UsageError(f"the key in {key} must be printable ASCII characters: set it anew.")
+        self._at_once = checks.checked_count(at_once, "at_once")
+        self._retries = checks.checked_integer(retries, "retries")
+        self._rng = np.random.default_rng(checks.checked_seed(seed))
         self._opener = urllib.request.build_opener(_NoRedirect)
         self._log = Path(log)
         self._log.parent.mkdir(parents=True, exist_ok=True)
@@ -121,9 +106,9 @@ class LanguageModel:
     ) -> tuple[NDArray[np.int64], Any]:
         """Return an action for each observation, `(n,)`, or for a single one, and `state`."""
         boards = np.asarray(observation)
-        if boards.ndim > 2:  # a batch of rows and columns
-            return self.choose_actions(boards), state
-        return self.choose_actions(boards[None])[0], state
+        if boards.ndim == 2:  # rows and columns of a single one
+            return self.choose_actions(boards[None])[0], state
+        return self.choose_actions(boards), state
 
     def choose_actions(self, boards: NDArray[Any]) -> NDArray[np.int64]:
         """Ask for an action for each board, `(n,)`, many at a time."""
@@ -131,29 +116,27 @@ class LanguageModel:
         pool, over = ThreadPoolExecutor(self._at_once), threading.Event()
         try:
             with self._log.open("a", encoding="utf-8") as log:
-                for i, entry in enumerate(pool.map(self._asked, boards, masks, repeat(over))):
+                for i, entry in enumerate(pool.map(self._ask, boards, masks, repeat(over))):
                     log.write(self._without_key(json.dumps(entry)) + "\n")
                     for name in self.usage.keys() & entry.keys():
                         self.usage[name] += entry[name]
-                    actions[i] = self._action(entry["answer"], masks[i])
+                    try:
+                        actions[i] = parse(self.game, entry["answer"], masks[i], match="last")
+                    except ValueError:
+                        self.usage["replaced"] += 1
+                        legal = np.flatnonzero(masks[i])
+                        actions[i] = self._rng.choice(legal) if len(legal) else 0
         finally:
             over.set()
             pool.shutdown(wait=False, cancel_futures=True)
         return actions
 
-    def _action(self, answer: str, mask: Any) -> int:
-        try:
-            return parse(self.game, answer, mask, match="last")
-        except ValueError:
-            self.usage["replaced"] += 1
-            return int(self._rng.choice(np.flatnonzero(mask))) if mask.any() else 0
-
-    def _asked(self, board: Any, mask: Any, over: threading.Event) -> dict[str, Any]:
-        """Return what the model was asked on a board, and its answer."""
+    def _ask(self, board: Any, mask: Any, over: threading.Event) -> dict[str, Any]:
+        """Return a request about a board, and the model's answer."""
         rules = SLIDING if isinstance(self.game, SlidingGame) else TICTACTOE
         legal = describe_actions(mask)
         words = {"board": show(self.game, board), "legal": legal, "first": legal.partition(",")[0]}
-        prompt = rules.format(game=self.game) + ASKED.format(**words)
+        prompt = rules.format(game=self.game) + POSITION.format(**words)
         began = time.perf_counter()
         sent = {**self._body, "messages": [{"role": "user", "content": prompt}]}
         completion = self._completion(sent, over)
@@ -162,15 +145,14 @@ class LanguageModel:
             used = completion.get("usage") or {}
             tokens = {name: int(used.get(name) or 0) for name in TOKENS}
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
-            raise self._error(f"sends no chat completion: {brief(completion)}") from None
+            raise self._error(f"sends no chat completion: {checks.brief(completion)}") from None
         seconds = round(time.perf_counter() - began, 3)
         return {**sent, "answer": answer, "seconds": seconds, "requests": 1, **tokens}
 
     def _completion(self, sent: Mapping[str, Any], over: threading.Event) -> Any:
         """Send a request, several times if need be until all is over; return what comes back."""
         headers = {"Content-Type": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
+        headers |= {"Authorization": f"Bearer {self._key}"} if self._key else {}
         request = urllib.request.Request(self._url, json.dumps(sent).encode(), headers)
         for attempt in range(self._retries + 1):
             if attempt and over.wait(FIRST_WAIT * 2 ** (attempt - 1)):

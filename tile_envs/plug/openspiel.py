@@ -36,11 +36,7 @@ GAMES: dict[str, Game] = {"tic_tac_toe": TicTacToe(side="both"), "2048": Sliding
 
 
 def game_of(state: pyspiel.State) -> Game:
-    """Return our game of a state of OpenSpiel.
-
-    Raises:
-        ValueError: If it is the state of another game.
-    """
+    """Return our game of a state of OpenSpiel."""
     name = state.get_game().get_type().short_name
     return GAMES[checked_choice(name, "the game of an OpenSpiel state", tuple(GAMES))]
 
@@ -48,12 +44,7 @@ def game_of(state: pyspiel.State) -> Game:
 def observation(state: pyspiel.State) -> NDArray[Any]:
     """Return a state of OpenSpiel as our environments observe it.
 
-    Returns:
-        In tic-tac-toe `(3, 3) int8`, as the player to move sees it; in 2048 tile indices,
-        `(4, 4) uint8`.
-
-    Raises:
-        ValueError: If it is the state of another game.
+    These are marks `(3, 3) int8`, as the player to move sees them, or tile indices `(4, 4) uint8`.
     """
     game, tensor = game_of(state), np.array(state.observation_tensor(0), np.int64)
     if isinstance(game, SlidingGame):
@@ -64,22 +55,13 @@ def observation(state: pyspiel.State) -> NDArray[Any]:
 
 
 class AgentBot(pyspiel.Bot):  # type: ignore[misc]
-    """An agent as a bot, for every player of `tic_tac_toe` and `2048`.
-
-    Args:
-        agent: An agent, which keeps no memory of the game.
-    """
+    """An agent, without memory of the game, as a bot for every player of both games."""
 
     def __init__(self, agent: Agent) -> None:
         super().__init__()
         self.agent = agent
 
     def step(self, state: pyspiel.State) -> int:
-        """Return the agent's action in a state.
-
-        Raises:
-            ValueError: If it is illegal, no player moves, or the state is one of another game.
-        """
         if not state.is_player_node():
             raise UsageError("no player moves here: it is a chance node, or the game is over.")
         board, game = observation(state)[None], game_of(state)

@@ -6,6 +6,7 @@ Importing it also registers it: `pettingzoo.make("aec", "tile_envs/tictactoe-v0"
 """
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,6 @@ def env(render_mode: str | None = None) -> AECEnv[str, Observation, int]:
     An illegal action ends the game with the reward -1 for the agent that has chosen it and 0 for
     the other (`TerminateIllegalWrapper`).  An action that is no cell fails
     (`AssertOutOfBoundsWrapper`), and so does one before `reset` (`OrderEnforcingWrapper`).
-
-    Args:
-        render_mode: "human", "ansi", "rgb_array" or None.
-
-    Raises:
-        ValueError: If there is no such render mode.
     """
     wrapped: Any = raw_env(render_mode)
     wrapped = wrappers.TerminateIllegalWrapper(wrapped, illegal_reward=-1)
@@ -49,53 +44,20 @@ def env(render_mode: str | None = None) -> AECEnv[str, Observation, int]:
 
 
 class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
-    r"""Tic-tac-toe as `TicTacToe-v0` plays it with `side="both"`, for two agents.
+    """Tic-tac-toe as `TicTacToe-v0` plays it with `side="both"`, for two agents.
 
-    ## Agents
+    `player_1` sets X and moves first, `player_2` sets O.  The manual of `TicTacToeEnv` holds, but
+    for this:
 
-    `player_1` sets X and moves first, `player_2` sets O.
-
-    ## Action Space
-
-    `Discrete(9)`: the cell, row by row.  An illegal action changes nothing: the reward is 0,
-    `infos[agent]["illegal"]` is true, and the same agent moves again.  (In `env` it ends the game.)
-
-    ## Observation Space
-
-    A dictionary for each agent:
-
-    | key | space | meaning |
-    |---|---|---|
-    | `observation` | `Box(-1, 1, (3, 3), int8)` | the agent's marks 1, the other's -1, empty 0 |
-    | `action_mask` | `Box(0, 1, (9,), int8)` | 1 for a free cell |
-
-    The mask is all zero for the agent that is not to move, and for both once the game is over.
-
-    ## Starting State
-
-    An empty board.  `reset` takes the option `board` as `TicTacToe-v0` does; it decides who is to
-    move.  Other options are ignored, as in PettingZoo's own games.  The seed changes nothing, as
-    nothing is random.
-
-    ## Rewards
-
-    1 for the agent that wins, -1 for the other; else 0.
-
-    ## Episode End
-
-    Both agents are terminated when somebody has won or the board is full, and truncated after
-    `max_illegal` illegal actions in a row.
-
-    ## Information
-
-    | key | meaning |
-    |---|---|
-    | `winner` | 1 X, -1 O, 0 nobody (yet) |
-    | `illegal` | whether the agent's action in the last step was illegal |
-
-    Args:
-        render_mode: "human", "ansi", "rgb_array" or None.
-        max_illegal: The number of consecutive illegal actions that truncates an episode.
+    - An observation is a dictionary: `observation`, the board as the agent sees it, and
+      `action_mask`, all zero for the agent that is not to move and after the end.
+    - The agent that wins gets 1, the other -1.  Both are terminated together, or truncated, by
+      `max_illegal` illegal actions in a row.
+    - An illegal action changes nothing: the reward is 0, `infos[agent]["illegal"]` is true, and the
+      same agent moves again.  (In `env` it ends the game.)
+    - `reset` ignores options other than `board`, as PettingZoo's own games do.  The seed changes
+      nothing, as nothing is random.
+    - `infos` have `winner` and `illegal` alone.
     """
 
     metadata = {"name": "tictactoe_v0", "is_parallelizable": False, **TicTacToeEnv.metadata}
@@ -106,30 +68,18 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         self.render_mode = self._env.render_mode
         self.possible_agents = list(MARKS)
         self.action_spaces = {agent: spaces.Discrete(CELLS) for agent in MARKS}
-        self.observation_spaces = {
-            agent: spaces.Dict(
-                {
-                    "observation": spaces.Box(-1, 1, (SIDE, SIDE), np.int8),
-                    "action_mask": spaces.Box(0, 1, (CELLS,), np.int8),
-                }
-            )
-            for agent in MARKS
-        }
+        board, mask = spaces.Box(-1, 1, (SIDE, SIDE), np.int8), spaces.Box(0, 1, (CELLS,), np.int8)
+        space = spaces.Dict({"observation": board, "action_mask": mask})
+        self.observation_spaces = {agent: deepcopy(space) for agent in MARKS}
 
     def action_space(self, agent: str) -> spaces.Discrete:
-        """Return the action space of an agent, always the same object."""
         return self.action_spaces[agent]
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """Return the observation space of an agent, always the same object."""
         return self.observation_spaces[agent]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Start a new game; "Starting State" above says what the seed and the options do.
-
-        Raises:
-            ValueError: If the seed or the board is unusable; nothing has changed then.
-        """
+        """Start a new game; if the seed or the board is refused, nothing has changed."""
         # PettingZoo's `api_test` passes an untaken option, and expects it to be ignored.
         given = checked_mapping(options, "reset options")
         taken = {name: given[name] for name in TicTacToe.reset_options if name in given}
@@ -141,14 +91,7 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         self._look(observation, info)
 
     def step(self, action: int | None) -> None:
-        """Set a mark for the agent to move, `agent_selection`.
-
-        Args:
-            action: The cell, 0 to 8, row by row; None once the game is over.
-
-        Raises:
-            ValueError: If the action is none of these.
-        """
+        """Set a mark for the agent to move on a cell, 0 to 8; once the game is over, on None."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -166,11 +109,9 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         return {"observation": self._marks * MARKS[agent], "action_mask": mask.copy()}
 
     def render(self) -> Any:
-        """Draw the board as the render mode says; see `TicTacToeEnv.render`."""
         return self._env.render()
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         self._env.close()
 
     def _look(self, observation: NDArray[np.int8], info: Mapping[str, Any]) -> None:

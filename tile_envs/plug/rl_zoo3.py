@@ -1,6 +1,5 @@
 r"""Hyperparameters for rl-zoo3, which trains by one command.
 
-    pip install -e '.[rl-zoo3]'
     python -m rl_zoo3.train --algo ppo --env Tiles2048-v0 --gym-packages tile_envs \
         --conf-file tile_envs.plug.rl_zoo3 --log-folder runs/zoo
 

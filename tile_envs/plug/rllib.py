@@ -1,8 +1,7 @@
 """Single and native vector environments as RLlib takes them with action masks.
 
 `ActionMaskingTorchRLModule`, for PPO, finds the masks in the observations.  `masked` puts them
-there; `games` makes such games in RLlib's worker processes, single ones, or native vector
-environments in the mode `vector_entry_point`:
+there; `games` makes such games in RLlib's worker processes:
 
     register_env("2048", games("Tiles2048-v0", wrappers=["Log2Reward", "OneHotPlanes"]))
     config = PPOConfig().environment("2048")
@@ -25,24 +24,17 @@ Games = TypeVar("Games", gym.Env[Any, Any], VectorEnv[Any, Any, Any])
 def games(
     env_id: str, *, wrappers: Sequence[str] = (), autoreset_mode: str = "NextStep", **options: Any
 ) -> Callable[[Mapping[str, Any]], Any]:
-    """Return a function that makes games for RLlib, for `ray.tune.registry.register_env`.
+    """Return a function that makes `masked` games, for `ray.tune.registry.register_env`.
 
-    RLlib calls it in its worker processes, where an error ends in an `IndexError` of RLlib: so
-    it is tried here first.
+    Of an `env_config` with `num_envs`, as in the mode `vector_entry_point`, it makes a vector
+    environment, else a single one.  RLlib calls it in its worker processes, where an error ends in
+    an `IndexError` of RLlib: so it is tried here first.
 
     Args:
         env_id: The id of an environment of this package, or of your own game, `module:Id-v0`.
         wrappers: Names of wrappers, the innermost first: `"Log2Reward"`, `"OneHotPlanes"`.
         autoreset_mode: That of vector environments; RLlib takes only `"NextStep"`.
         **options: The environment's options; RLlib's `env_config` adds to them.
-
-    Returns:
-        A function of RLlib's `env_config`: it makes a vector environment if `num_envs` is in it,
-        as in the mode `vector_entry_point`, else a single environment; `masked`, both.
-
-    Raises:
-        ValueError: If there is no such wrapper, or RLlib does not take the autoreset mode; and
-            what `gymnasium.make` raises of the id and the options.
     """
     known = ("Log2Reward", "OneHotPlanes")
     names = tuple(checked_choice(name, "a wrapper", known) for name in wrappers)
@@ -67,24 +59,19 @@ def masked(env: Games) -> Games:
 
     Args:
         env: An environment of this package, or a native vector environment with
-            `autoreset_mode="NextStep"`; wrapped already, or not.
+            `autoreset_mode="NextStep"`; wrapped already, or not.  In another mode, RLlib would take
+            the observations of new games for those of ended ones, without a word.
 
     Returns:
         The environment with observations `{"observations": …, "action_mask": …}`: flat
-        `(size,) float32`, and masks `(actions,) float32`; of a vector environment with a leading
-        axis of `num_envs`.
-
-    Raises:
-        ValueError: If the observations are not arrays, or the autoreset mode is another: RLlib
-            would take the observations of new games for those of ended ones, without a word.
+        `(size,) float32` and `(actions,) float32`, of a vector environment `(num_envs, …)`.
     """
-    mode = env.metadata["autoreset_mode"] if isinstance(env, VectorEnv) else AutoresetMode.NEXT_STEP
+    mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
     if mode is not AutoresetMode.NEXT_STEP:
         raise UsageError(
             f"RLlib expects ended games to be reset in the next step, got {mode.value!r}: "
             'pass autoreset_mode="NextStep" to gym.make_vec, or leave it out.'
         )
     kinds: Any = ours  # for vector environments, too
-    rows = kinds.FlatObservation(env)
-    masked_env: Games = kinds.MaskInObservation(rows, "observations", mask_dtype=np.float32)
-    return masked_env
+    flat = kinds.FlatObservation(env)
+    return kinds.MaskInObservation(flat, "observations", mask_dtype=np.float32)  # type: ignore[no-any-return]

@@ -1,22 +1,8 @@
 """The native vector environments as a `VecEnv` of Stable-Baselines3, at native speed.
 
-SB3 takes single environments or its own kind of vector environment, but none of Gymnasium's.  With
-this adapter its algorithms, and those of sb3-contrib, train on hundreds of games at once:
-
-    from sb3_contrib import MaskablePPO
-    from sb3_contrib.common.maskable.evaluation import evaluate_policy
-
-    torch.set_num_threads(1)  # more only wait for each other with networks as small as these
-    envs = make_sb3("Tiles2048-v0", 64, seed=0, wrappers=[Log2Reward])
-    model = MaskablePPO("MlpPolicy", envs).learn(100_000)
-    evaluate_policy(model, make_sb3("Tiles2048-v0", 8))
-
 SB3's own `evaluate_policy` and `EvalCallback` ignore masks without a warning: take sb3-contrib's.
-
 Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIllegal` around it.
 """
-
-from __future__ import annotations
 
 import time
 from collections import deque
@@ -29,7 +15,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import as_array, as_integer, brief, check_like, checked_integer
+from tile_envs.base import checks
 from tile_envs.base.engine import AUTO, Final, Transition
 from tile_envs.base.vector_env import METHODS, PER_GAME, SINGLE, GameVectorEnv
 from tile_envs.errors import UsageError, extra
@@ -59,27 +45,26 @@ def make_sb3(
     reward_scale: float = 1.0,
     env_kwargs: Mapping[str, Any] | None = None,
     **options: Any,
-) -> SB3VecEnv:
+) -> "SB3VecEnv":
     """Make many games as one vector environment of Stable-Baselines3.
 
     Args:
         env_id: An environment of this package, or its id.
         n_envs: The number of games.
         seed: The seed of the first `reset`; game i is seeded by `seed + i`.
-        wrappers: Wrappers of `tile_envs.wrappers`, the first one around the environment;
-            with arguments as `functools.partial(PenalizeIllegal, penalty=1.0)`.
+        wrappers: Wrappers of `tile_envs.wrappers`, the innermost first; with arguments as
+            `functools.partial(PenalizeIllegal, penalty=1.0)`.
         reward_scale: Factor of the rewards: value functions learn badly from thousands of points.
         env_kwargs: The environment's options in a dictionary.
-        **options: The environment's options, and `threads`; `engine` is "auto" here, numba where it
-            can be used.
+        **options: The environment's options, `threads`, and `engine`, which is "auto" here.
     """
-    asked, given = named(env_id, env_kwargs)
-    if (name := asked.rpartition(":")[2]) in gym.registry and name not in ids():
+    named_id, given = named(env_id, env_kwargs)
+    if (name := named_id.rpartition(":")[2]) in gym.registry and name not in ids():
         raise UsageError(f"{name} is no environment of tile_envs: expected {', '.join(ids())}.")
     if callable(wrappers):
         raise UsageError(f"wrappers must be a list of wrappers, got {wrappers!r}.")
     options = {"engine": AUTO} | (given or {}) | options
-    envs: Any = gym.make_vec(asked, n_envs, autoreset_mode="SameStep", **options)
+    envs: Any = gym.make_vec(named_id, n_envs, autoreset_mode="SameStep", **options)
     for wrap in wrappers:
         envs = wrap(envs)
     vec_env = SB3VecEnv(envs, reward_scale)
@@ -91,13 +76,12 @@ class SB3VecEnv(VecEnv):
     """A native vector environment as a vector environment of Stable-Baselines3.
 
     A step returns observations `(n, …)`, rewards `(n,) float32`, dones `(n,) bool` and a list of n
-    infos.  A game that has ended is reset in the same step.  Its info is then the last one of the
-    ended game, with `terminal_observation`; with `is_success`, whether it was won (the goal of a
-    sliding game was reached); and with `episode`: the return `r`, the length `l` and the seconds
-    `t`, as in SB3's `Monitor`.  To save time, other infos hold only `action_mask`,
-    `illegal`, `TimeLimit.truncated` and what wrappers of rewards add.
-    `env_method("action_masks")`, which sb3-contrib's MaskablePPO calls, returns the masks of the
-    present boards, `(actions,) bool`; that of an ended game, in its info, is all false.
+    infos.  A game that has ended is reset in the same step.  Its info is the last one of the ended
+    game, with `terminal_observation`; with `is_success`, whether it was won (the goal of a sliding
+    game was reached); and with `episode`: the return `r`, the length `l` and the seconds `t`, as in
+    SB3's `Monitor`.  To save time, other infos hold only `action_mask`, `illegal`,
+    `TimeLimit.truncated` and what wrappers of rewards add.  `env_method("action_masks")`, which
+    MaskablePPO calls, returns the masks of the present boards, `(actions,) bool`.
 
     Args:
         envs: A vector environment from `gym.make_vec` with `autoreset_mode="SameStep"`, with or
@@ -105,27 +89,18 @@ class SB3VecEnv(VecEnv):
         reward_scale: Factor of the rewards; `episode` has them without it.
 
     Attributes:
-        reward_scale: The same.
-        envs: The vector environment.
         games: The native vector environment inside the wrappers.
         episodes: The number of games that have ended.
         seconds: The wall-clock time of all steps.
-
-    Raises:
-        ValueError: If it is another environment, or another autoreset mode.
     """
 
     def __init__(self, envs: AnyVectorEnv, reward_scale: float = 1.0) -> None:
         games = envs.unwrapped
-        if not isinstance(games, GameVectorEnv):
+        mode = getattr(games, "autoreset_mode", None)
+        if not isinstance(games, GameVectorEnv) or mode is not AutoresetMode.SAME_STEP:
             raise UsageError(
-                f"SB3VecEnv takes vector environments of tile_envs, got {type(envs).__name__}: "
-                'make them by gym.make_vec(id, n, autoreset_mode="SameStep").'
-            )
-        if games.autoreset_mode is not AutoresetMode.SAME_STEP:
-            raise UsageError(
-                f"Stable-Baselines3 expects ended games to be reset in the same step, got "
-                f'{games.autoreset_mode}: pass autoreset_mode="SameStep" to gym.make_vec.'
+                'SB3VecEnv takes vector environments of tile_envs with autoreset_mode="SameStep", '
+                f"as gym.make_vec makes them, got {type(envs).__name__} with {mode}."
             )
         self.envs, self.games, self.reward_scale = envs, games, reward_scale
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
@@ -135,11 +110,7 @@ class SB3VecEnv(VecEnv):
         self._built, self.seconds, self.episodes = time.time(), 0.0, 0
 
     def reset(self) -> NDArray[Any]:
-        """Start new games, with what `seed` and `set_options` were called with.
-
-        Raises:
-            ValueError: If the options are not the same for all games.
-        """
+        """Start new games, by the seed and the options that were set, options alike for all."""
         if any(options != self._options[0] for options in self._options):
             raise UsageError("all games start alike: pass set_options one dictionary, not a list.")
         seeds: Any = None if None in self._seeds else self._seeds
@@ -153,15 +124,9 @@ class SB3VecEnv(VecEnv):
         return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Take the actions of the next step, `(n,)`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
-        """Play the step.
-
-        Raises:
-            ValueError: If an action is outside the action space.
-        """
         began = time.perf_counter()
         outcome = self._advance(self._actions)
         ends = outcome.terminations | outcome.truncations
@@ -203,27 +168,21 @@ class SB3VecEnv(VecEnv):
 
     def get_state(self) -> dict[str, Any]:
         """Return the complete state of the games, for `set_state`; wrappers keep their own."""
-        episodes = {"returns": self._returns.copy(), "lengths": self._lengths.copy()}
-        return self.games.get_state() | episodes | {"ended_games": self.episodes}
+        own = {"returns": self._returns.copy(), "lengths": self._lengths.copy()}
+        return self.games.get_state() | own | {"ended_games": self.episodes}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go to a state that `get_state` returned.
-
-        Raises:
-            ValueError: If it is one of other games; nothing has changed then.
-        """
-        games = dict(state) if isinstance(state, Mapping) else {}
-        own = {"returns": self._returns, "lengths": self._lengths}
-        given = {name: games.pop(name, None) for name in own}
-        for name, array in own.items():
-            check_like(given[name], array, f"state[{name!r}]")
-        ended = checked_integer(games.pop("ended_games", None), "state['ended_games']")
+        """Go to a state that `get_state` returned; if it is refused, nothing has changed."""
+        games = checks.checked_mapping(state, "state")
+        names = "returns", "lengths", "ended_games"
+        returns, lengths, ended = (games.pop(name, None) for name in names)
+        checks.check_like(returns, self._returns, "state['returns']")
+        checks.check_like(lengths, self._lengths, "state['lengths']")
+        ended = checks.checked_integer(ended, "state['ended_games']")
         self.games.set_state(games)
-        self._returns[:], self._lengths[:] = given.values()
-        self.episodes = ended
+        self._returns[:], self._lengths[:], self.episodes = returns, lengths, ended
 
     def close(self) -> None:
-        """Close the games."""
         self.envs.close()
 
     def env_method(
@@ -243,7 +202,6 @@ class SB3VecEnv(VecEnv):
         return [value[i] if attr_name in PER_GAME else value for i in games]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Refuse by an `AttributeError`: the games share everything but their boards."""
         self.games.set_attr(attr_name, value)
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Indices = None) -> list[bool]:
@@ -252,13 +210,14 @@ class SB3VecEnv(VecEnv):
 
     def _get_indices(self, indices: Indices) -> list[int]:
         """Return indices as a list; SB3's own way checks none."""
-        games = range(self.num_envs)
-        asked = games if indices is None else as_array(indices).reshape(-1)
-        found = [i for each in asked if (i := as_integer(each)) is not None and -len(games) <= i]
-        if len(found) < len(asked) or max(found, default=0) >= len(games):
-            expected = f"integers from 0 to {len(games) - 1}"
-            raise UsageError(f"indices must be {expected}, got {brief(indices)}.")
-        return found
+        if indices is None:
+            return [*range(self.num_envs)]
+        n, array = self.num_envs, checks.as_array(indices)
+        is_whole = array.dtype.kind in "iu" or not array.size
+        if not is_whole or not all(-n <= i < n for i in array.flat):
+            expected = f"integers from 0 to {n - 1}"
+            raise UsageError(f"indices must be {expected}, got {checks.brief(indices)}.")
+        return array.ravel().tolist()
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """Return a picture of each game, as `render` puts them together."""
@@ -267,12 +226,7 @@ class SB3VecEnv(VecEnv):
 
 
 class LogScores(BaseCallback):
-    """Logs the mean score of the last 100 games as `rollout/score`, whatever the rewards are.
-
-        model.learn(100_000, callback=LogScores())
-
-    In tic-tac-toe it is that of their results.
-    """
+    """Logs the mean score, in tic-tac-toe the result, of the last 100 games as `rollout/score`."""
 
     def __init__(self) -> None:
         super().__init__()

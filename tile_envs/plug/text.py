@@ -21,7 +21,6 @@ from tile_envs.base.checks import brief, checked_choice, checked_count
 from tile_envs.base.env import GameEnv
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.plug.course import Renumbered
 from tile_envs.sliding.chance import ADVERSARY, RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import MATCHES, describe_actions, parse, show
@@ -72,26 +71,21 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """A single environment of this package as texts, for language models.
 
     An observation shows the board, the score or the mark, and the legal actions (see
-    `tile_envs.text`); after a wrong answer it first says what was wrong.  `instructions` has the
-    rules.  Infos are those of the environment, with two more:
-
-    | key | meaning |
-    |---|---|
-    | `action` | the action that was played, -1 after a wrong answer that changed nothing |
-    | `wrong` | whether the answer named no legal action |
-
-    A game is still its seed and its actions without -1: wrong answers leave it as it is.
+    `tile_envs.text`); after a wrong answer it first says what was wrong.  Infos are those of the
+    environment, with `action`, the one that was played, -1 after a wrong answer that changed
+    nothing, and `wrong`, whether the answer named no legal action.  A game is still its seed and
+    its actions without -1: wrong answers leave it as it is.
 
     Args:
         env: An environment of `gym.make`, wrapped already or not.
         wrong: What a wrong answer does: `"tell"` what was wrong and go on, `"end"` the episode, or
             play a `"random"` legal action, which the game's stream decides, as in `ReplaceIllegal`.
-        reward: `"score"`, that of the environment; `"log2"`, by how much the logarithm of the
-            largest tile has grown, as a fraction of that of the goal; `"goal"`, 1 when the goal is
-            reached or the game is won; `"regret"`, minus what the action loses by `values`, a wrong
-            answer as much as the worst legal action or, if it ends the episode, all; or a
-            function of the board before, the action, the board after and the info.  Boards are as
-            the player sees them.
+        reward: `"score"`, that of the environment; `"log2"`, the growth of the logarithm of the
+            largest tile, as a fraction of that of the goal; `"goal"`, 1 when the goal is reached or
+            the game is won; `"regret"`, minus what the action loses by `values`, a wrong answer as
+            much as the worst legal action or, if it ends the episode, all; or a function of the
+            board before, the action, the board after and the info.  Boards are as the player sees
+            them.
         values: An object with `action_values(boards)`, such as a solution of `baselines.solve`.
         match: Which of several answers counts; see `tile_envs.text.parse`.
         max_wrong: Consecutive wrong answers that truncate an episode, unless a random action is
@@ -110,15 +104,12 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         options = {"wrong": wrong, "reward": reward, "values": values, "match": match}
         RecordConstructorArgs.__init__(self, **options, max_wrong=max_wrong)
         super().__init__(env)
-        plain = env.unwrapped
-        if not isinstance(plain, GameEnv):
+        inside = env.unwrapped
+        if not isinstance(inside, GameEnv):
             raise UsageError(f"TextEnv is for environments of this package, got {brief(env)}.")
-        layer: Any = env
-        while layer is not plain:
-            if isinstance(layer, Renumbered):
-                raise UsageError("actions of TextEnv are words: leave out Renumbered inside.")
-            layer = layer.env
-        self.game: Game = plain.game
+        if env.has_wrapper_attr("numbering"):
+            raise UsageError("actions of TextEnv are words: leave out Renumbered inside.")
+        self.game: Game = inside.game
         if not callable(reward):
             checked_choice(reward, "reward", REWARDS)
         if reward == "log2" and not isinstance(self.game, SlidingGame):
@@ -133,7 +124,7 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 "values of an exported network are rounded, and best moves may cost 1,000 points: "
                 "use a solved board or a run of your own."
             )
-        self._plain, self._reward, self._values = plain, reward, values
+        self._inside, self._reward, self._values = inside, reward, values
         self._wrong = checked_choice(wrong, "wrong", WRONG)
         self._match = checked_choice(match, "match", MATCHES)
         self._max_wrong = checked_count(max_wrong, "max_wrong")
@@ -142,39 +133,32 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.action_space = gym.spaces.Text(LONGEST, min_length=0, charset=string.printable)
 
     def reset(self, **kwargs: Any) -> tuple[str, Info]:
-        """Start a new game; see the manual of the environment."""
         _, info = self.env.reset(**kwargs)
         self._over, self._info, self._wrong_run, self._wrongs = False, deepcopy(info), 0, 0
         return self._text(""), info | {"action": -1, "wrong": False}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
-        """Play what an answer names; see `wrong` for answers that name no legal action.
-
-        Raises:
-            ResetNeeded: Before the first `reset` and after the end of an episode.
-        """
+        """Play what an answer names; see `wrong` for answers that name no legal action."""
         if self._over:
             raise ResetNeeded("the game is over or has not begun: call reset() before step().")
-        mask, said = self._plain.action_masks(), ""
+        mask, said = self._inside.action_masks(), ""
         try:  # a game that began with a board without legal moves ends with the first step
             played = parse(self.game, action, mask, self._match) if mask.any() else 0
-            self._wrong_run = 0
         except UsageError as error:
             said, played = str(error), -1
-            self._wrong_run += 1
-        told = Info(action=played, wrong=bool(said))
-        if said and self._wrong != "random":
+        self._wrong_run = self._wrong_run + 1 if said else 0
+        if said and self._wrong == "random":
+            stream = np.array([self._inside.get_state()["stream"]], np.uint64)
+            played = int(replacements(stream, np.array([self._wrongs]), mask[None])[0])
+            self._wrongs += 1
+        answer = {"action": played, "wrong": bool(said)}
+        before = self._board()
+        if played < 0:
             ended, truncated = self._wrong == "end", self._wrong_run >= self._max_wrong
             self._over = ended or truncated
-            cost = self._lost(self._board(), -1) if self._reward == "regret" else 0.0
-            return self._text(said), 0.0 - cost, ended, truncated, deepcopy(self._info) | told
-        if said:
-            stream = np.array([self._plain.get_state()["stream"]], np.uint64)
-            chosen = replacements(stream, np.array([self._wrongs]), mask[None])
-            played, self._wrongs = int(chosen[0]), self._wrongs + 1
-            told["action"] = played
-        before = self._board()
-        lost = self._lost(before, played) if self._reward == "regret" and mask.any() else 0.0
+            cost = self._lost(before, -1)
+            return self._text(said), 0.0 - cost, ended, truncated, deepcopy(self._info) | answer
+        lost = self._lost(before, played) if mask.any() else 0.0
         _, reward, terminated, truncated, info = self.env.step(played)
         if callable(self._reward):
             reward = self._reward(before, played, self._board(), info)
@@ -183,18 +167,20 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         elif self._reward != "score":
             reward = self._progress(info) - self._progress(self._info)
         self._over, self._info = terminated or truncated, deepcopy(info)
-        return self._text(said), float(reward), terminated, truncated, info | told
+        return self._text(said), float(reward), terminated, truncated, info | answer
 
     def _board(self) -> NDArray[Any]:
         """Return the board as the player sees it."""
-        state = self._plain.get_state()
+        state = self._inside.get_state()
         return np.asarray(state["board"] * state.get("mark", 1))
 
     def _lost(self, board: NDArray[Any], action: int) -> float:
-        """Return what an action loses by the values; -1 is a wrong answer.
+        """Return what an action loses by the values, if these pay; -1 is a wrong answer.
 
         That loses as much as the worst legal action, or all that is left if it ends the episode.
         """
+        if self._reward != "regret":
+            return 0.0
         values = np.asarray(self._values.action_values(board[None]))[0]
         known = values[np.isfinite(values)] if action < 0 else values[[action]]
         if not (known.size and np.isfinite(known).all()):
@@ -209,14 +195,14 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _text(self, said: str) -> str:
         """Return the observation, in the characters of its space."""
-        state, mask = self._plain.get_state(), self._plain.action_masks()
+        state, mask = self._inside.get_state(), self._inside.action_masks()
         if isinstance(self.game, SlidingGame):
-            told = f"score {state['score']}"
+            status = f"score {state['score']}"
         elif winner := self._info["winner"]:
-            told = f"{LETTERS[winner]} has won"
+            status = f"{LETTERS[winner]} has won"
         else:
-            told = f"{LETTERS[state['mark']]} to play" if mask.any() else "a draw"
+            status = f"{LETTERS[state['mark']]} to play" if mask.any() else "a draw"
         lines = [said] if said else []
-        lines += [show(self.game, state["board"]), told]
+        lines += [show(self.game, state["board"]), status]
         lines += [f"legal: {describe_actions(mask)}" if mask.any() else "the game is over"]
         return "\n".join(lines).encode("ascii", "backslashreplace").decode()

@@ -1,12 +1,7 @@
 """The games in TextArena; importing this module registers them, under ids of this package.
 
-    import textarena as ta
-    import tile_envs.plug.textarena
-
-    env = ta.make("tile_envs/2048-v0", shape=(3, 3))  # takes the options of the environment
-
 `tile_envs/2048-v0` and `tile_envs/2584-v0` are for one player and end at their goal;
-`tile_envs/TicTacToe-v0` is for two.
+`tile_envs/TicTacToe-v0` is for two.  `ta.make` takes the options of the environments.
 """
 
 import math
@@ -58,8 +53,7 @@ class TilesArena(ta.Env):  # type: ignore[misc]
         text, _, terminated, truncated, info = self._env.step(action)
         over = terminated or truncated
         if self._rules is not None:
-            goal = self._rules.goal
-            reward = min(1.0, math.log2(info["max_tile"]) / math.log2(goal))
+            reward = min(1.0, math.log2(info["max_tile"]) / math.log2(self._rules.goal))
             if info["wrong"]:
                 state.set_invalid_move(text.partition("\n")[0], reward)
             elif over:

@@ -1,8 +1,5 @@
 """The games as environments of TRL, for `GRPOTrainer(environment_factory=TilesTool)`.
 
-    prompt = [{"role": "user", "content": instructions(game)}]
-    rows = Dataset.from_list([{"prompt": prompt, "seed": seed} for seed in range(1000)])
-
 All completions of a row play the game of its seed, new tiles included: the k-th new tile takes the
 same random word in each, so equal moves meet equal boards.
 """
@@ -17,10 +14,7 @@ from tile_envs.plug.text import TextEnv
 
 
 class TilesTool:
-    """A game with one tool, `move`; TRL itself calls `reset` and `get_reward`.
-
-    `lambda: TilesTool(TextEnv(gym.make("TicTacToe-v0"), reward="goal"))` makes another game.
-    """
+    """A game with one tool, `move`; TRL itself calls `reset` and `get_reward`."""
 
     def __init__(self, env: TextEnv | None = None) -> None:
         self._env = TextEnv(gym.make("Tiles2048-v0")) if env is None else env
@@ -51,5 +45,4 @@ class TilesTool:
         return text
 
     def get_reward(self) -> float:
-        """Return the sum of the rewards so far."""
         return self._sum

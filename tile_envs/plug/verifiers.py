@@ -1,7 +1,5 @@
 """The games as an environment of verifiers: a taskset of seeds, and the game that answers.
 
-    env = load_environment("Tiles2048-v0", shape=[3, 3], reward="log2")
-
 Its commands find tasksets as modules outside packages: write a file `tiles.py`, whose id is
 `tiles`, with the line `from tile_envs.plug.verifiers import TilesRollout, TilesTaskset, __all__`.
 """
@@ -53,7 +51,6 @@ class TilesTaskset(vf.Taskset[vf.Task[TilesData, vf.State, vf.TaskConfig], Tiles
             yield self.task_type()(data, self.config.task)
 
     def make(self) -> TextEnv:
-        """Return a game."""
         return TextEnv(gym.make(self.config.env, **self.config.options), reward=self.config.reward)
 
 

@@ -1,4 +1,4 @@
-"""Starts the server of the games, on the loopback interface unless told otherwise."""
+"""Starts the server of the games, on the loopback interface by default."""
 
 import argparse
 import json
@@ -17,23 +17,23 @@ def main() -> int:
     parser.add_argument("--reward", default="score", help="score, log2 or goal: see TextEnv")
     parser.add_argument("--host", default="127.0.0.1", help="default: %(default)s")
     parser.add_argument("--port", default=8000, type=int, help="default: %(default)s")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     try:
         with extra("openenv"):
             import uvicorn
 
             from tile_envs.plug.openenv.server.app import make_app
         try:
-            options = checked_mapping(json.loads(asked.env_kwargs), "--env-kwargs")
+            options = checked_mapping(json.loads(args.env_kwargs), "--env-kwargs")
         except json.JSONDecodeError as error:
-            raise UsageError(f"--env-kwargs must be JSON, got {asked.env_kwargs!r}.") from error
-        app = make_app(resolve_id(asked.env), asked.reward, **options)
+            raise UsageError(f"--env-kwargs must be JSON, got {args.env_kwargs!r}.") from error
+        app = make_app(resolve_id(args.env), args.reward, **options)
     except Exception as error:
         if not is_mistake(error):
             raise
         print(message_of(error), file=sys.stderr)
         return MISTAKE
-    uvicorn.run(app, host=asked.host, port=asked.port)
+    uvicorn.run(app, host=args.host, port=args.port)
     return 0
 
 

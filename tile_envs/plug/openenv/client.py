@@ -1,9 +1,4 @@
-"""The client of the server in this folder.
-
-with TilesEnv(base_url="http://127.0.0.1:8000").sync() as env:
-result = env.reset(seed=0)
-result = env.step(TilesAction(move="up"))
-"""
+"""The client of the server in this folder; the page of plugs shows a game."""
 
 from typing import Any
 

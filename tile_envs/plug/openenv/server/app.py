@@ -37,33 +37,28 @@ class TilesEnvironment(Environment):  # type: ignore[misc]
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, **kwargs: Any
     ) -> TilesObservation:
-        """Start the game of a seed, or any new one."""
         self._state = State(episode_id=episode_id)
         return self._observation(*self._env.reset(seed=seed))
 
     def step(
         self, action: TilesAction, timeout_s: float | None = None, **kwargs: Any
     ) -> TilesObservation:
-        """Play the move that an answer names."""
         text, reward, terminated, truncated, info = self._env.step(action.move)
         self._state.step_count += 1
         return self._observation(text, info, reward=reward, done=terminated or truncated)
 
     @property
     def state(self) -> State:
-        """The episode's id, and its number of answers."""
         return self._state
 
     def _observation(self, text: str, info: dict[str, Any], **ends: Any) -> TilesObservation:
-        plain: Any = self._env.unwrapped
-        board, mask, game = plain.get_state()["board"], info["action_mask"], self._env.game
+        inside: Any = self._env.unwrapped
+        board, mask, game = inside.get_state()["board"], info["action_mask"], self._env.game
         if isinstance(game, SlidingGame):
             board = game.faces(board)
         legal = describe_actions(mask).split(", ") if mask.any() else []
-        told = {"wrong": info["wrong"]}
-        return TilesObservation(
-            text=text, board=board.tolist(), legal_moves=legal, metadata=told, **ends
-        )
+        shown = {"text": text, "board": board.tolist(), "legal_moves": legal, **ends}
+        return TilesObservation(**shown, metadata={"wrong": info["wrong"]})
 
 
 def make_app(env_id: str = "Tiles2048-v0", reward: str = "score", **options: Any) -> Any:
