@@ -1,7 +1,6 @@
-"""Many games at once, by numpy: ends, limits and resets, around the steps of a game.
+"""Many games at once, by numpy: ends, limits and resets, around the steps of a `Game`.
 
-A game's step is a function (see `tile_envs.game.Game`); what an environment adds to it is here, and
-in `loops`, by compiled code.  Both engines take and give the same arrays, with the same bits.
+The engine of compiled code is in `loops`: both take and give the same arrays, with the same bits.
 """
 
 import warnings
@@ -18,7 +17,7 @@ from tile_envs.base.random_stream import Words
 from tile_envs.errors import ExtraNotInstalled, extra
 from tile_envs.game import Bools, Floats, Game, Info, Ints, Observations, Positions
 
-NUMPY, NUMBA, AUTO = "numpy", "numba", "auto"
+NAMES = NUMPY, NUMBA, AUTO = "numpy", "numba", "auto"
 NO_LIMIT = np.iinfo(np.int64).max
 _ONE = np.array(1)  # 0-d: see `random_stream`
 
@@ -84,7 +83,6 @@ class NumpyEngine:
         _begin(self._game, self.games, where, streams, positions)
 
     def show(self) -> tuple[Observations, Info]:
-        """Return fresh observations and infos of all games."""
         return _show(self._game, self.games.state, self.games.episodes.illegal)
 
     def choose(self, words: Words) -> Ints:

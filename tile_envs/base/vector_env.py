@@ -18,17 +18,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
-from tile_envs.base.engine import (
-    AUTO,
-    NO_LIMIT,
-    NUMBA,
-    NUMPY,
-    Final,
-    Games,
-    Limits,
-    Transition,
-    engine_of,
-)
+from tile_envs.base import engine as engines
 from tile_envs.base.env import AGame, GameEnv, single_state
 from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seeds_of, starts
 from tile_envs.errors import UsageError
@@ -86,7 +76,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
-        engine: str = NUMPY,
+        engine: str = engines.NUMPY,
         threads: int = 1,
         max_illegal: int = 100,
         game: AGame | None = None,
@@ -99,9 +89,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         if max_episode_steps is not None:
             max_episode_steps = checks.checked_count(max_episode_steps, "max_episode_steps")
         self.max_episode_steps = max_episode_steps
-        self.render_mode = checks.checked_choice(
-            render_mode, "render_mode", (None, *self.metadata["render_modes"])
-        )
+        drawn = None, *self.metadata["render_modes"]
+        self.render_mode = checks.checked_choice(render_mode, "render_mode", drawn)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.game: AGame = self.single.game_of(**options) if game is None else game
         self._described = describe(self.game)
@@ -114,12 +103,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         except (MemoryError, ValueError):  # numpy's, of arrays that cannot be addressed
             raise UsageError(f"num_envs must fit into memory, got {num_envs:,}.") from None
         self._every, self._started = np.ones(num_envs, np.bool_), False
-        limits = Limits(self.max_illegal, max_episode_steps or NO_LIMIT)
-        engine = checks.checked_choice(engine, "engine", (NUMPY, NUMBA, AUTO))
+        limits = engines.Limits(self.max_illegal, max_episode_steps or engines.NO_LIMIT)
+        engine = checks.checked_choice(engine, "engine", engines.NAMES)
         threads = checks.checked_count(threads, "threads")
         used = min(threads, max(1, num_envs // GAMES_PER_THREAD))
-        self._engine = engine_of(self.game, num_envs, limits, used, engine)
-        if threads > 1 and engine == NUMPY:
+        self._engine = engines.engine_of(self.game, num_envs, limits, used, engine)
+        if threads > 1 and engine == engines.NUMPY:
             raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
 
     @property
@@ -201,7 +190,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
             infos |= self._final_infos(transition.final)
         return *transition[:4], infos
 
-    def advance(self, actions: ArrayLike) -> Transition:
+    def advance(self, actions: ArrayLike) -> engines.Transition:
         """Play as `step` does; return the same without the keys and forms that Gymnasium adds."""
         games, mode = self._started_games(), self.autoreset_mode
         if mode is AutoresetMode.DISABLED and np.count_nonzero(games.state.over):
@@ -212,7 +201,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         if mode is AutoresetMode.SAME_STEP and np.count_nonzero(games.state.over):
             ended = np.flatnonzero(games.state.over)
             last = {name: values[ended] for name, values in transition.infos.items()}
-            final = Final(ended, transition.observations[ended], last)
+            final = engines.Final(ended, transition.observations[ended], last)
             transition = transition._replace(final=final)
             self._engine.begin_shown(games, ended, transition)
         self._engine.games = games  # now that no opponent of a user's has failed
@@ -273,9 +262,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
     def get_state(self) -> dict[str, Any]:
         """Return all of the games, random streams too, as a small dictionary, for `set_state`."""
-        own = self.game._position(self._started_games().state)
-        shared = self._shared_state().items()
-        return {"game": self._described, **{name: array.copy() for name, array in shared}, **own}
+        self._started_games()
+        shared = {name: array.copy() for name, array in self._shared_state().items()}
+        return {"game": self._described, **shared, **self._position()}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, here or in environments of an equal game.
@@ -287,7 +276,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """
         shared, streams = self._shared_state(), self._engine.games.state.streams
         most = {"steps": self.max_episode_steps or checks.LARGEST, "illegal_run": self.max_illegal}
-        checks.check_state(state, {"game": self._described, **shared}, self._own_entries(), most)
+        checks.check_state(state, {"game": self._described, **shared}, self._position(), most)
         if self.autoreset_mode is AutoresetMode.SAME_STEP and state["ended"].any():
             over = checks.brief(np.flatnonzero(state["ended"]).tolist())
             wanted = 'with autoreset_mode="SameStep", a state must hold games that go on'
@@ -316,7 +305,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """
         if len(states) != self.num_envs:
             raise UsageError(f"states must be {self.num_envs}, one a game, got {len(states)}.")
-        like, own = single_state(self._described), self._own_entries()
+        like, own = single_state(self._described), self._position()
         for state in states:
             checks.check_state(state, like, own, {"illegal_run": self.max_illegal})
             self.game.checked_positions(state)
@@ -331,7 +320,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """Draw all games as the render mode says: strings (`ansi`) or pictures (`rgb_array`)."""
         if self.render_mode is None:
             return None
-        shown = self.game._position(self._started_games().state)
+        self._started_games()
+        shown = self._position()
         scores = shown.get("score", np.zeros(self.num_envs, np.int64)).tolist()
         boards = zip(shown["board"], scores, strict=True)
         return tuple(self.game.draw(board, self.render_mode, score) for board, score in boards)
@@ -340,7 +330,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """Return environments of their own: a shallow copy would share the games."""
         return deepcopy(self)
 
-    def _started_games(self) -> Games:
+    def _started_games(self) -> engines.Games:
         if not self._started:
             raise ResetNeeded("the environments have not been reset yet: call reset() first.")
         return self._engine.games
@@ -349,10 +339,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         state, counted = self._engine.games
         return {"stream": state.streams, **counted._asdict(), "ended": state.over}
 
-    def _own_entries(self) -> dict[str, NDArray[Any]]:
+    def _position(self) -> dict[str, NDArray[Any]]:
         return self.game._position(self._engine.games.state)
 
-    def _final_infos(self, final: Final) -> dict[str, Any]:
+    def _final_infos(self, final: engines.Final) -> dict[str, Any]:
         """Return how games ended that were reset in the same step, as Gymnasium has it."""
         n, ended = self.num_envs, np.zeros(self.num_envs, np.bool_)
         ended[final.games] = True

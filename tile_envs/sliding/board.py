@@ -12,10 +12,8 @@ from tile_envs.base.env import Board
 from tile_envs.base.random_stream import Stream
 from tile_envs.game import Positions
 from tile_envs.sliding.boards import MASKS
-from tile_envs.sliding.cells.batch import choose_cells
 from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.packed import batch as packed
 from tile_envs.sliding.packed import tables
 from tile_envs.sliding.packed.tables import CELL_BITS, CELLS, LINE_MASK, PACKED_SIDE, packs
 from tile_envs.sliding.pairs import TILE_BITS
@@ -54,6 +52,19 @@ class SlidingBoard(Board):
     def set(self, cells: Sequence[int]) -> None:
         """Set all tiles, given in reading order."""
         raise NotImplementedError
+
+    def _play_by_arrays(self, action: int, stream: Stream) -> int:
+        """Play as many games do, where a placer other than chance sets the tile."""
+        word = stream.peek()  # drawn below, once the placer has answered
+        layout, tile = self.game.layout, self._distribution.tile(word)
+        lines, words = layout.pack(self.observation()[None]), np.array([word], np.uint64)
+        drawn = self.game.placer, lines, np.array([action]), np.array([tile]), words
+        after, rewards, _ = layout.follow(*drawn)
+        stream.word()
+        self.set(layout.tiles(after).ravel().tolist())
+        reward = int(rewards[0])
+        self.score += reward
+        return reward
 
     def info(self) -> dict[str, Any]:
         return {
@@ -105,6 +116,8 @@ class PackedBoard(SlidingBoard):
         self._set_lines(rows, False, max(cells))
 
     def play(self, action: int, stream: Stream) -> int:
+        if not self._places_uniformly:
+            return self._play_by_arrays(action, stream)
         table, offset = self._pushed, self._offsets[action]
         vertical = action in VERTICAL
         a, b, c, d = self._columns if vertical else self._rows
@@ -113,36 +126,21 @@ class PackedBoard(SlidingBoard):
         largest = max(a, b, c, d) >> _LARGEST_SHIFT
 
         lines = [a & LINE_MASK, b & LINE_MASK, c & LINE_MASK, d & LINE_MASK]
-        if self._places_uniformly:
-            word = stream.word()
-            tile = self._distribution.tile(word)
-            pattern = (
-                action * _ACTION
-                + (a >> _EMPTY_SHIFT & _EMPTY_MASK)
-                + (b >> _EMPTY_SHIFT & _EMPTY_MASK) * _SECOND
-                + (c >> _EMPTY_SHIFT & _EMPTY_MASK) * _THIRD
-                + (d >> _EMPTY_SHIFT & _EMPTY_MASK) * _FOURTH
-            )
-            k = (word >> 32) * self._empty_count[pattern] >> 32
-            cell = self._empty_cell[pattern * CELLS + k]
-            lines[cell >> CELL_BITS] |= tile << (cell & _CELL_MASK)
-            self._set_lines(lines, vertical, tile if tile > largest else largest)
-        else:
-            self._place(lines, vertical, largest, stream)
+        word = stream.word()
+        tile = self._distribution.tile(word)
+        pattern = (
+            action * _ACTION
+            + (a >> _EMPTY_SHIFT & _EMPTY_MASK)
+            + (b >> _EMPTY_SHIFT & _EMPTY_MASK) * _SECOND
+            + (c >> _EMPTY_SHIFT & _EMPTY_MASK) * _THIRD
+            + (d >> _EMPTY_SHIFT & _EMPTY_MASK) * _FOURTH
+        )
+        k = (word >> 32) * self._empty_count[pattern] >> 32
+        cell = self._empty_cell[pattern * CELLS + k]
+        lines[cell >> CELL_BITS] |= tile << (cell & _CELL_MASK)
+        self._set_lines(lines, vertical, tile if tile > largest else largest)
         self.score += reward
         return reward
-
-    def _place(self, lines: Sequence[int], vertical: bool, largest: int, stream: Stream) -> None:
-        """Let the placer set a tile on the lines of an afterstate."""
-        word = stream.peek()  # drawn below, once the placer has answered
-        tile = self._distribution.tile(word)
-        rows = np.array(lines)[:, None]
-        turned = packed.transpose(rows)
-        both = np.stack((turned, rows) if vertical else (rows, turned))
-        words = np.array([word], np.uint64)
-        packed.place(self.game.placer, self.game.tables, both, np.array([tile]), words)
-        stream.word()
-        self._set_lines(both[0, :, 0].tolist(), False, max(tile, largest))
 
     def _set_lines(self, lines: Sequence[int], vertical: bool, largest: int) -> None:
         """Take over a board, given as its columns or its rows, and find its legal actions."""
@@ -199,6 +197,8 @@ class CellsBoard(SlidingBoard):
             self.legal |= of_pair[cells[i] << TILE_BITS | cells[j]]
 
     def play(self, action: int, stream: Stream) -> int:
+        if not self._places_uniformly:
+            return self._play_by_arrays(action, stream)
         cells, faces = list(self._cells), self.game.rules.faces
         reward = 0
         for line in self._columns if action in VERTICAL else self._rows:
@@ -215,22 +215,11 @@ class CellsBoard(SlidingBoard):
                     last = tile
             for cell, tile in zip_longest(places, pushed, fillvalue=0):
                 cells[cell] = tile
-        word = stream.peek()  # drawn below, once the placer has answered
-        tile = self._distribution.tile(word)
-        cells[self._choose_cell(cells, tile, word)] = tile
-        stream.word()
+        word, empty = stream.word(), [cell for cell, tile in enumerate(cells) if not tile]
+        cells[empty[(word >> 32) * len(empty) >> 32]] = self._distribution.tile(word)
         self.set(cells)
         self.score += reward
         return reward
-
-    def _choose_cell(self, cells: Sequence[int], tile: int, word: int) -> int:
-        if self._places_uniformly:
-            empty = [cell for cell, found in enumerate(cells) if not found]
-            return empty[(word >> 32) * len(empty) >> 32]
-        boards = np.array(cells, np.uint8).reshape(*self.game.shape, 1)
-        words = np.array([word], np.uint64)
-        placer = self.game.placer
-        return int(choose_cells(placer, boards, np.array([tile]), words)[0])
 
     def observation(self) -> NDArray[np.uint8]:
         return np.array(self._cells, np.uint8).reshape(self.game.shape)
