@@ -53,12 +53,8 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
     """The base of the single environments.
 
     Before the first `reset`, other methods raise `ResetNeeded`.  The game draws from a stream of
-    random numbers of its own: `np_random` has no effect on it once it is seeded.
-
-    Attributes:
-        game: The game that is played, for agents and search: its rules without its random stream.
-        max_illegal: Consecutive illegal actions that truncate an episode.
-        max_episode_steps: The time limit of those who play without Gymnasium's wrapper.
+    random numbers of its own: `np_random` has no effect on it once it is seeded.  `game` is what is
+    played, for agents and search: its rules without its random stream.
 
     Besides `render_mode`, the arguments are `max_illegal` and the options of the game.
     """
@@ -66,7 +62,7 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
     metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 8}
     game_type: ClassVar[type[Game]]
     board_of: ClassVar[Any]  # makes a `Board` of a game
-    max_episode_steps: int | None = None
+    max_episode_steps: int | None = None  # of those who play without Gymnasium's wrapper
 
     def __init__(
         self, max_illegal: int = 100, render_mode: str | None = None, **options: Any
@@ -187,24 +183,15 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
         return legal.astype(np.bool_)
 
     def sample_legal_action(self) -> int:
-        """Draw a legal action, uniformly; 0 if there is none.
-
-        The numbers come from the action space's generator (`action_space.seed`).
-        """
+        """Draw a legal action, uniformly, by the generator of `action_space.seed`; 0 if none is."""
         legal = np.flatnonzero(self.action_masks()).tolist()
         word = int(self.action_space.np_random.bit_generator.random_raw())
         return legal[(word >> 32) * len(legal) >> 32] if legal else 0
 
     def render(self) -> Any:
-        """Draw the game as the render mode says.
-
-        Returns:
-            A string (`ansi`), a picture `(H, W, 3) uint8` (`rgb_array`), or None (`human`).
-        """
+        """Return a string (`ansi`) or a picture `(H, W, 3) uint8` (`rgb_array`), or show it."""
         if self.render_mode is None:
-            gym.logger.warn(
-                'render() draws nothing without a render mode, such as render_mode="ansi".'
-            )
+            gym.logger.warn('render() needs a render mode, such as render_mode="ansi".')
             return None
         if self._ended is None:
             self._refuse()
@@ -216,8 +203,7 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
         from tile_envs.rendering.window import Window  # pygame is an extra
 
         self._window = self._window or Window(self.metadata["render_fps"])
-        self._window.show(drawn)
-        return None
+        return self._window.show(drawn)
 
     def close(self) -> None:
         if self._window is not None:
@@ -232,11 +218,9 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
         return vars(self) | {"_window": None}
 
     def _refuse(self) -> NoReturn:
-        raise ResetNeeded(
-            "the environment has not been reset yet: call reset() first."
-            if self._ended is None
-            else "the game is over: call reset() before the next step()."
-        )
+        if self._ended is None:
+            raise ResetNeeded("the environment has not been reset yet: call reset() first.")
+        raise ResetNeeded("the game is over: call reset() before the next step().")
 
 
 def single_state(game: str, *counted: Any) -> dict[str, Any]:

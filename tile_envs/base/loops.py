@@ -47,11 +47,7 @@ class Loops(NamedTuple):
 
 
 def world_of(module: str, shown: str, state: Any, tables: str) -> Any:
-    """Return a named tuple of the arrays that loops take, in their order.
-
-    These are `rewards`, `terminations` and `truncations`, what else is `shown` of games, then the
-    fields of `Episodes`, `Limits` and the game's state, then `tables`.
-    """
+    """Return a named tuple of the arrays that loops take, in their order."""
     counted = *engine.Episodes._fields, *Limits._fields, *state._fields
     names = "rewards", "terminations", "truncations", *shown.split(), *counted, *tables.split()
     return namedtuple("World", names, module=module)

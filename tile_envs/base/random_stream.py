@@ -82,14 +82,8 @@ def consecutive(seed: int, n: int) -> Words:
 def seeds(seed: int, n: int) -> Words:
     """Return the seeds of n games, `(n,) uint64`, for `reset(seed=...)` of vector environments.
 
-    Lists with different `seed` share no game: they are `seed * 2**32` and what follows.
-
-    Args:
-        seed: An integer from 0 to 2**32 - 1.
-        n: The number of games, from 1 to 2**32.
-
-    Raises:
-        ValueError: If an argument is not as described.
+    Lists with different `seed` share no game: they are `seed * 2**32` and what follows.  `seed` is
+    less than 2**32, `n` 1 to 2**32; else a `ValueError` says so.
 
     Examples:
         >>> seeds(0, 3), seeds(1, 2)
@@ -106,10 +100,7 @@ def ahead(positions: Words, draws: int) -> Words:
 
 
 def choose(words: Words, n: Words) -> Words:
-    """Turn the high halves of random words into indices below n, by a multiply and a shift.
-
-    The distribution is uniform up to `n / 2**32`.
-    """
+    """Turn the high halves of random words into indices below n, uniform up to `n / 2**32`."""
     return ((words >> _HALF) * n) >> _HALF
 
 

@@ -1,7 +1,7 @@
 """What the native vector environments share: seeds, options, infos, states in and out.
 
-A step equals, bit for bit, that of `SyncVectorEnv` over single environments with the same seeds and
-actions: observations, rewards, ends, and infos wherever their `_key` is true.
+A step equals that of `SyncVectorEnv` over single environments bit for bit: observations, rewards,
+ends, and infos wherever their `_key` is true.
 """
 
 from __future__ import annotations
@@ -42,23 +42,17 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     Before the first `reset`, other methods raise `ResetNeeded`.  Games draw from random streams of
     their own: `np_random` has no effect on them once they are seeded.
 
-    Attributes:
-        game: The game that is played, for agents and search: its rules without its random streams.
-        max_illegal: Consecutive illegal actions that truncate an episode.
-        autoreset_mode: When ended games are reset.
-        max_episode_steps: The time limit, which `gymnasium.make` would enforce with a wrapper.
-
     Besides the options of the single environment, given by name, the arguments are:
 
     - `num_envs`: the number of games.
-    - `autoreset_mode`: `AutoresetMode.NEXT_STEP`, `SAME_STEP` or `DISABLED`, or its value.
+    - `autoreset_mode`: when ended games are reset, an `AutoresetMode` or its value.
     - `max_episode_steps`: the step after which an episode is truncated; None for no limit.
     - `engine`: `"numpy"`; `"numba"`, compiled code, which is faster (extra `fast`); or `"auto"`,
-      numba where it works.  Both play the same games (see `tile_envs.base.engine`).
-    - `threads`: how many threads may share a step of the engine `"numba"`, one for each 2,048 games
-      (see the attribute); they play the same games, too, as each has a random stream of its own.
-      Games that numpy plays, because an object decides them or numba is missing, have one thread.
-    - `game`: the game to play, instead of its options.
+      numba where it works.  Both play the same games.
+    - `threads`: how many threads may share a step of numba, one for each 2,048 games; they play the
+      same games, too.  Games that numpy plays, because an object decides them, have one thread.
+    - `game`: the game to play, instead of its options; the attribute is its rules without its
+      random streams, for agents and search.
 
     Raises:
         ValueError: If an argument is not as described.
@@ -123,9 +117,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
 
     @property
     def seeds(self) -> Words:
-        """The seeds `(num_envs,) uint64` with which `reset` begins the games that are played now.
+        """The seeds `(num_envs,) uint64` with which `reset` begins the present games again.
 
-        A game that was given a board needs it again as a reset option.
+        A game that was given a board needs it again.
         """
         return seeds_of(self._started_games().episodes.begun)
 
@@ -181,7 +175,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         Raises:
             ValueError: If the actions are not `num_envs` integers inside the action space, or a
                 user's placer or opponent fails, whose own errors are passed on; nothing has changed
-                then, also if it fails where a game begins.
+                then.
             ResetNeeded: If a game is over and autoreset is disabled.
         """
         transition = self.advance(actions)
@@ -210,8 +204,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def sample_legal_actions(self) -> NDArray[np.int64]:
         """Draw a legal action for every game, uniformly, `(num_envs,)`; 0 for games that are over.
 
-        The numbers come from the action space's generator (`action_space.seed`), as those of
-        `action_space.sample` do.
+        As `action_space.sample` does, it draws from the generator of `action_space.seed`.
         """
         self._started_games()
         return self._engine.choose(
@@ -238,11 +231,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or what its method returns, as `SyncVectorEnv` does.
 
-        Methods are those that answer for every game: `action_masks` and `render`.  Attributes are
-        the same for all games, but for `seeds` and `ended`.
-
-        Raises:
-            AttributeError: If it is another method, or there is no such attribute.
+        Methods are `action_masks` and `render`; others are refused by an `AttributeError`.
         """
         value = getattr(self, SINGLE.get(name, name))
         if name in METHODS:
