@@ -7,8 +7,6 @@ The limits of the family: every tile slides as far as it can, two tiles merge in
 once a move.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -148,7 +146,7 @@ class Rules:
             )
 
     @classmethod
-    def of(cls, value: Rules | Mapping[str, Any]) -> Rules:
+    def of(cls, value: "Rules | Mapping[str, Any]") -> "Rules":
         """Return rules, or those of a mapping of their attributes; refuse everything else."""
         if isinstance(value, Rules):
             return value
@@ -237,7 +235,6 @@ def _checked_merges(merges: Iterable[Any], largest: int) -> tuple[tuple[int, int
     return tuple(checked)
 
 
-@cache
 def rules_2048(shape: tuple[int, int]) -> Rules:
     """Return the rules of 2048 on a board: on more than 16 cells, with all tiles that may pay.
 
@@ -245,8 +242,11 @@ def rules_2048(shape: tuple[int, int]) -> Rules:
         >>> rules_2048((4, 4)) == RULES_2048, rules_2048((5, 5)).faces[-1]
         (True, 536870912)
     """
-    # 131072 is the largest tile that can be made on 4×4 when 2 and 4 appear.
-    largest = 17 if math.prod(shape) <= 16 else most_paid(shape).bit_length() - 1
+    return _rules_2048(17 if math.prod(shape) <= 16 else most_paid(shape).bit_length() - 1)
+
+
+@cache
+def _rules_2048(largest: int) -> Rules:
     return Rules(
         name="2048",
         faces=(0, *(2**t for t in range(1, largest + 1))),
@@ -257,7 +257,7 @@ def rules_2048(shape: tuple[int, int]) -> Rules:
     )
 
 
-RULES_2048 = rules_2048((4, 4))
+RULES_2048 = _rules_2048(17)  # 131072 is the largest tile that 2s and 4s can make on 4×4
 
 _FIBONACCI = [0, 1, 2]
 while len(_FIBONACCI) <= MAX_TILES:

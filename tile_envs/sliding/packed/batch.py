@@ -187,13 +187,13 @@ def worst_cells(table: Tables, lines: Lines, tiles: Ints) -> Bools:
     rows, columns = lines[0, :n_rows, None], lines[1, None, :n_columns]  # (R, 1, n), (1, C, n)
     in_place = tiles << _PLACES
     with_tile = rows | in_place[:n_columns], columns | in_place[:n_rows, None]  # (R, C, n)
-    values = np.zeros(with_tile[0].shape, table.gains.dtype)
+    empty = (rows & (tables.CELL_MASK << _PLACES[:n_columns])) == 0
+    dtype = table.gains.dtype
+    values = np.multiply(~empty, np.iinfo(dtype).max, dtype=dtype)  # where no tile may appear
     for action, offset in enumerate(table.offsets):
         vertical, gains = action in VERTICAL, table.gains[offset:]
         before, pushed = gains.take(columns if vertical else rows), gains.take(with_tile[vertical])
-        pushed += before.sum(axis=(0, 1), dtype=gains.dtype) - before
+        pushed += before.sum(axis=(0, 1), dtype=dtype) - before
         np.maximum(values, pushed, out=values)
-    empty = (rows & (tables.CELL_MASK << _PLACES[:n_columns])) == 0
-    np.copyto(values, np.iinfo(values.dtype).max, where=~empty)
     worst: Bools = (values == values.min(axis=(0, 1))) & empty
     return worst.reshape(n_rows * n_columns, len(tiles))
