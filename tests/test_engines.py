@@ -28,7 +28,8 @@ from placers import LastCell
 from test_envs import IDS
 
 from tile_envs.errors import ExtraNotInstalled
-from tile_envs.sliding import board, boards
+from tile_envs.sliding import board
+from tile_envs.sliding import game as sliding_game
 from tile_envs.sliding.cells.batch import CellsLayout
 from tile_envs.sliding.packed.tables import packs
 
@@ -262,8 +263,7 @@ def test_boards_of_cells_are_played_as_packed_ones(options, seed, num_envs):
     options = options | {"shape": shape, "placer": "random"}
     packed = gym.make_vec("Powers3-v0", num_envs, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(board, "packs", lambda shape: False)
-        patch.setattr(boards, "layout_of", CellsLayout)
+        patch.setattr(sliding_game, "layout_of", CellsLayout)
         cells = gym.make_vec("Powers3-v0", num_envs, **options)
         single = gym.make("Powers3-v0", shape=shape).unwrapped
         packed.action_space.seed(0), cells.action_space.seed(0)

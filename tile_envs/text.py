@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from tile_envs.base.checks import as_array, brief, broadcast_boards, checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.sliding.boards import checked_boards, checked_tiles
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, checked_boards, checked_tiles
 from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, SIDE, checked_marks
 from tile_envs.tictactoe.render import LETTERS
 

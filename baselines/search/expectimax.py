@@ -32,10 +32,10 @@ from tile_envs.agents import check_plays
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.tables import CELL_MASK
+from tile_envs.sliding.rules import checked_boards
 
 MEBIBYTE = 1 << 20
 DEEP = 4

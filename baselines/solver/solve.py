@@ -36,10 +36,10 @@ from baselines.solver.boards import (
 from tile_envs.base.compiled import Word
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
-from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import game_tables, rows_of
 from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
+from tile_envs.sliding.rules import checked_boards
 from tile_envs.words import counted
 
 NewTiles = list[tuple[Word, float, int]]

@@ -1,6 +1,5 @@
 """The sliding games: rules, tables, games as values, environments, pictures."""
 
-from tile_envs.sliding.boards import afterstates, legal_actions
 from tile_envs.sliding.env import (
     SlidingEnv,
     SlidingInfo,
@@ -11,7 +10,7 @@ from tile_envs.sliding.env import (
     Tiles2584VectorEnv,
     register_game,
 )
-from tile_envs.sliding.game import SlidingGame, State
+from tile_envs.sliding.game import SlidingGame, State, afterstates, legal_actions
 from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, RULES_2048, RULES_2584, UP, Palette, Rules
 
 __all__ = [

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from tile_envs.base.env import Board
 from tile_envs.base.random_stream import Stream
+from tile_envs.base.sets import masks
 from tile_envs.game import Positions
-from tile_envs.sliding.boards import MASKS
 from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import tables
-from tile_envs.sliding.packed.tables import CELL_BITS, CELLS, LINE_MASK, PACKED_SIDE, packs
+from tile_envs.sliding.packed.batch import PackedLayout
+from tile_envs.sliding.packed.tables import CELL_BITS, CELLS, LINE_MASK, PACKED_SIDE
 from tile_envs.sliding.pairs import TILE_BITS
 from tile_envs.sliding.rules import LEFT, UP, VERTICAL
 
@@ -35,7 +36,7 @@ class SlidingBoard(Board):
 
     def __init__(self, game: SlidingGame) -> None:
         super().__init__(game)
-        self._masks, self._faces = list(MASKS), game.rules.faces
+        self._masks, self._faces = list(masks(game.n_actions)), game.rules.faces
         self._distribution = game.distribution
         self._places_uniformly = game.placer == RANDOM
         self._last_tile = game.last_tile
@@ -79,7 +80,7 @@ class SlidingBoard(Board):
 
 def board_of(game: SlidingGame) -> SlidingBoard:
     """Return an empty board of a game."""
-    board = PackedBoard(game) if packs(game.shape) else CellsBoard(game)
+    board = PackedBoard(game) if isinstance(game.layout, PackedLayout) else CellsBoard(game)
     board.set([0] * math.prod(game.shape))
     board.score = 0
     return board

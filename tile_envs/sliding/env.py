@@ -148,15 +148,8 @@ class Tiles2048Env(SlidingEnv):
 
     ```python
     gym.make(
-        "Tiles2048-v0",
-        shape=(4, 4),
-        spawn={2: 0.9, 4: 0.1},
-        start_tiles=2,
-        placer="random",
-        starts=None,
-        start_fraction=0.5,
-        terminate_at_goal=False,
-        max_illegal=100,
+        "Tiles2048-v0", shape=(4, 4), spawn={2: 0.9, 4: 0.1}, start_tiles=2, placer="random",
+        starts=None, start_fraction=0.5, terminate_at_goal=False, max_illegal=100,
     )
     ```
 
@@ -181,9 +174,8 @@ class Tiles2048Env(SlidingEnv):
     The adversary places the tile on each empty cell in turn, and looks at the legal move with the
     highest value: its reward plus the number of empty cells after it, before another tile appears;
     if no move is legal, the value is -1.  It keeps the cell with the lowest value.  Ties are broken
-    uniformly, by the game's random stream.  This is a heuristic that looks one move ahead: it does
-    not minimize the score, and a player who knows it can do better than with tiles placed at
-    random.
+    uniformly, by the game's random stream.  It does not minimize the score, and a player who knows
+    this heuristic can do better than with tiles placed at random.
 
     ## Version History
 

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,15 +13,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
 from tile_envs.base.random_stream import STRIDE, Words, mix
+from tile_envs.base.sets import masks
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Game, Info, Ints, Observations, Positions, Replies, Symmetries
-from tile_envs.sliding import boards as batch
 from tile_envs.sliding import chance, render
 from tile_envs.sliding.cells.batch import CellsLayout
 from tile_envs.sliding.packed.batch import PackedLayout, worst_cells
-from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables
+from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables, packs
 from tile_envs.sliding.pairs import Pairs, compile_pairs
-from tile_envs.sliding.rules import ACTIONS, Boards, Rules, Spawn, checked_shape, checked_spawn
+from tile_envs.sliding.rules import (
+    ACTIONS,
+    Boards,
+    Rules,
+    Spawn,
+    checked_boards,
+    checked_shape,
+    checked_spawn,
+    checked_tiles,
+)
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
 """The largest scores that a game starts with and that a state has: floats hold the first exactly,
@@ -32,24 +41,46 @@ _STRIDE, _ZERO, _ONE = np.array(STRIDE, np.uint64), np.array(0), np.array(1)
 
 
 class State(NamedTuple):
-    """Many sliding games.
+    """Many sliding games, arrays `(n,)` but for the boards.
 
-    Attributes:
-        streams: `(n,) uint64`, the positions of the random streams.
-        over: `(n,) bool`, the games that have ended.
-        legal: `(n,) int64`, the legal actions, as bits.
-        scores: `(n,) int64`.
-        largest: `(n,) int64`, the index of the largest tile.
-        boards: `(n, 4, 2) int64`, rows and columns as packed lines (see `packed.tables`), or
-            `(n, R, C) uint8`, tile indices.
+    These are `(n, 4, 2) int64`, rows and columns as packed lines (see `packed.tables`), or
+    `(n, R, C) uint8`, tile indices.
     """
 
-    streams: Words
-    over: Bools
-    legal: Ints
+    streams: Words  # the positions of the random streams
+    over: Bools  # the games that have ended
+    legal: Ints  # the legal actions, as bits
     scores: Ints
-    largest: Ints
+    largest: Ints  # the index of the largest tile
     boards: NDArray[Any]
+
+
+@cache
+def layout_of(rules: Rules, shape: tuple[int, int]) -> PackedLayout | CellsLayout:
+    """Return how boards of a game and shape lie in memory and move, made once per process."""
+    return PackedLayout(rules, shape) if packs(shape) else CellsLayout(rules, shape)
+
+
+def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
+    """Return the action masks `(n, 4) int8` of boards `(n, R, C)`, or raise a `ValueError`.
+
+    They are 1 where the action (0 up, 1 right, 2 down, 3 left) changes the board.
+    """
+    boards = checked_boards(boards, rules)
+    layout = layout_of(rules, boards.shape[1:])
+    return masks(len(ACTIONS))[layout.legal(layout.pack(boards))]
+
+
+def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[np.int8]]:
+    """Return what actions make of boards `(n, R, C)`, before the new tile, or raise a `ValueError`.
+
+    Returns:
+        The afterstates `(n, 4, R, C) uint8` (an illegal action leaves the board as it is), the
+        rewards `(n, 4) int64`, and the action masks `(n, 4) int8`.
+    """
+    boards = checked_boards(boards, rules)
+    after, rewards, legal = layout_of(rules, boards.shape[1:]).afterstates(boards)
+    return after, rewards, masks(len(ACTIONS))[legal]
 
 
 @dataclass(frozen=True)
@@ -129,7 +160,7 @@ class SlidingGame(Game):
     @cached_property
     def layout(self) -> PackedLayout | CellsLayout:
         """How boards lie in a `State` and move."""
-        return batch.layout_of(self.rules, self.shape)
+        return layout_of(self.rules, self.shape)
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -231,21 +262,21 @@ class SlidingGame(Game):
         return {"board": self.layout.tiles(state.boards), "score": state.scores.copy()}
 
     def legal_actions(self, boards: ArrayLike) -> NDArray[np.int8]:
-        masks = batch.legal_actions(boards, self.rules)
+        legal = legal_actions(boards, self.rules)
         if self.terminate_at_goal:
-            masks[np.asarray(boards).max(axis=(1, 2)) >= self.last_tile] = 0
-        return masks
+            legal[np.asarray(boards).max(axis=(1, 2)) >= self.last_tile] = 0
+        return legal
 
     def afterstates(self, boards: ArrayLike) -> tuple[Boards, Ints, NDArray[np.int8]]:
-        after, rewards, masks = batch.afterstates(boards, self.rules)
+        after, rewards, legal = afterstates(boards, self.rules)
         if self.terminate_at_goal:
             over = np.asarray(boards).max(axis=(1, 2)) >= self.last_tile
-            after[over], rewards[over], masks[over] = np.asarray(boards)[over, None], 0, 0
-        return after, rewards, masks
+            after[over], rewards[over], legal[over] = np.asarray(boards)[over, None], 0, 0
+        return after, rewards, legal
 
     def replies(self, afterstates: ArrayLike) -> Replies:
         """Return the boards that may follow afterstates, tile by tile, the smallest first."""
-        boards, parts = batch.checked_boards(afterstates, self.rules), []
+        boards, parts = checked_boards(afterstates, self.rules), []
         spawn = self.distribution
         for tile, probability in zip(spawn.tiles, spawn.probabilities, strict=True):
             cells = self.possible_cells(boards, tile)
@@ -281,12 +312,12 @@ class SlidingGame(Game):
         most = LARGEST_SCORE if "game" in values else LARGEST_START_SCORE
         for score in scores.reshape(-1).tolist():
             checks.checked_integer(score, "score", most=most)
-        boards = batch.checked_boards(boards, self.rules)
+        boards = checked_boards(boards, self.rules)
         return boards, np.broadcast_to(scores, len(boards)).astype(np.int64)
 
     def faces(self, boards: ArrayLike) -> Ints:
         """Return the faces, `int64`, of tile indices of any shape, or raise a `ValueError`."""
-        return self.pairs.faces.take(batch.checked_tiles(boards, self.rules))
+        return self.pairs.faces.take(checked_tiles(boards, self.rules))
 
     def indices(self, faces: ArrayLike) -> Boards:
         """Return the tile indices of faces of any shape, or raise a `ValueError`."""
@@ -300,7 +331,7 @@ class SlidingGame(Game):
         return won
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
-        (board,) = batch.checked_boards(checks.broadcast_boards(board, self.shape), self.rules)
+        (board,) = checked_boards(checks.broadcast_boards(board, self.shape), self.rules)
         drawing = render.drawing(board, self.rules, score)
         return drawing.text() if checks.is_text(mode) else drawing.picture()
 

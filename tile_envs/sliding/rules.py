@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array, as_integer, brief
 from tile_envs.base.distribution import checked_distribution
@@ -42,23 +42,14 @@ Spawn = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True)
 class Palette:
-    """The colors of a game, as `#rrggbb`; others are refused by a `ValueError`.
+    """The colors of a game, as `#rrggbb`; others are refused by a `ValueError`."""
 
-    Attributes:
-        page: The ground around the board.
-        board: The board between its cells.
-        dark: The text on light tiles.
-        light: The text on dark tiles.
-        dark_inks: The number of tiles with dark text, the smallest ones; others have light text.
-        tiles: The ground of each tile index, beginning with the empty cell.
-    """
-
-    page: str
-    board: str
-    dark: str
-    light: str
-    dark_inks: int
-    tiles: tuple[str, ...]
+    page: str  # the ground around the board
+    board: str  # the board between its cells
+    dark: str  # the text on light tiles
+    light: str  # the text on dark tiles
+    dark_inks: int  # the number of tiles with dark text, the smallest ones
+    tiles: tuple[str, ...]  # the ground of each tile index, beginning with the empty cell
 
     def __post_init__(self) -> None:
         vars(self).update(tiles=tuple(self.tiles))  # past the frozen dataclass
@@ -140,10 +131,8 @@ class Rules:
         if isinstance(self.palette, Mapping):
             keep(palette=Palette(**self.palette))
         if not isinstance(self.palette, Palette) or len(self.palette.tiles) < len(self.faces):
-            wanted = f"a Palette with {len(self.faces)} tiles, the empty cell included"
-            raise UsageError(
-                f"the palette of {self.name} must be {wanted}, got {brief(self.palette)}."
-            )
+            wanted = f"a Palette with {len(self.faces)} tiles, the empty one too"
+            raise UsageError(f"a palette of {self.name} is {wanted}, got {brief(self.palette)}.")
 
     @classmethod
     def of(cls, value: "Rules | Mapping[str, Any]") -> "Rules":
@@ -204,6 +193,28 @@ def most_paid(shape: tuple[int, int]) -> int:
     """Return the most that each merge may pay, of all that one move on a board can make."""
     n_rows, n_columns = shape
     return (MOVE_LIMIT - 1) // max(n_rows * (n_columns // 2), n_columns * (n_rows // 2))
+
+
+def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
+    """Return boards `(n, R, C)` of any integers, if the game has such tiles, as `uint8`."""
+    array = as_array(boards)
+    if array.ndim != 3 or not is_board(array.shape[1:]):
+        sides = f"R and C 1 to {MAX_SIDE}, with {MIN_CELLS} cells or more"
+        raise UsageError(f"boards must have shape (n, R, C), {sides}, got {array.shape}.")
+    return checked_tiles(array, rules)
+
+
+def checked_tiles(tiles: ArrayLike, rules: Rules) -> Boards:
+    """Return tile indices of any shape and integers, if the game has such tiles, as `uint8`."""
+    array = as_array(tiles)
+    if array.dtype.kind not in "iu":
+        raise UsageError(f"boards must be integers (tile indices), got dtype {array.dtype}.")
+    if array.size and not 0 <= array.min() <= array.max() <= rules.largest:
+        raise UsageError(
+            f"boards of {rules.name} hold tile indices 0 to {rules.largest}, not faces, "
+            f"got {array.min()} to {array.max()}: game.indices(faces) returns them."
+        )
+    return array.astype(np.uint8)
 
 
 def checked_spawn(rules: Rules, spawn: object) -> Spawn:

@@ -14,12 +14,11 @@ from tile_envs.base.checks import brief, listed
 from tile_envs.base.compiled import HALF, ONE, Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
-from tile_envs.sliding.boards import checked_boards
 from tile_envs.sliding.chance import ADVERSARY, NAMED
 from tile_envs.sliding.compiled import drawn_tile, is_vertical, member, spawn_tables
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import tables as packing
-from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
+from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP, checked_boards
 
 Lines = tuple[Word, Word, Word, Word]
 
