@@ -2,6 +2,7 @@
 
 import ast
 import re
+from fnmatch import fnmatchcase
 
 import pytest
 from commands import ROOT, python
@@ -55,34 +56,96 @@ def test_packages_import_one_way():
         assert all(rank[target.split(".")[0]] <= allowed for target in targets), module
 
 
-ROOMS = {
-    "tile_envs": ["play", "plug jax", "wrappers", "sliding tictactoe", "base", "rendering"],
-    "baselines": [
-        *("commands", "viewing", "deep", "search", "ntuple", "tabular"),
-        *("training", "evaluation", "solver"),
-    ],
-    "benchmarks": ["tables", "figures", "speed", "libraries"],
+RANKS = {
+    "tile_envs": """
+        play* plug* jax*
+        replay
+        wrappers*
+        tile_envs
+        games check text
+        sliding tictactoe
+        sliding.env tictactoe.env
+        base.vector_env
+        sliding.packed.compiled sliding.cells.compiled tictactoe.compiled
+        sliding.packed.kernels
+        sliding.compiled
+        base.loops
+        base.engine
+        sliding.board tictactoe.board
+        base.env
+        sliding.game tictactoe.game
+        sliding.packed.batch sliding.cells.batch
+        sliding.packed.tables sliding.chance
+        sliding.pairs
+        sliding.render tictactoe.render
+        rendering*
+        sliding.rules tictactoe.positions
+        agents
+        game
+        base.compiled base.sets base.distribution base.threads
+        base.random_stream base.tables
+        base.checks
+        errors
+        base* sliding.* files words
+    """,
+    "baselines": """
+        __main__
+        commands*
+        baselines
+        viewing*
+        results
+        players
+        search* deep*
+        ntuple* tabular*
+        training*
+        evaluation*
+        solver*
+        pushes
+        endpoint
+        agents
+        settings
+        arrays seeds
+        progress
+        errors
+    """,
+    "benchmarks": """
+        __main__
+        report run
+        tables* figures*
+        speed.ntuple
+        rows
+        experiments on_ray
+        speed*
+        kinds
+        libraries* lessons*
+        article training results
+        benchmarks
+    """,
 }
-"""The folders of each package: each imports only itself and those below it."""
+"""The modules of each package, without its name: each imports only those of lines below it, and of
+a folder, `*`, those beside it."""
 
 
-@pytest.mark.parametrize("package", ROOMS)
-def test_folders_import_one_way(package):
-    rank = {room: n for n, rooms in enumerate(ROOMS[package]) for room in rooms.split()}
-    folders = {path.parent.name for path in (ROOT / package).glob("*/*.py")}
-    assert rank.keys() == folders
+@pytest.mark.parametrize("package", RANKS)
+def test_modules_import_one_way(package):
+    lines = enumerate(RANKS[package].split("\n"))
+    ranks = [(n, pattern) for n, line in lines for pattern in line.split()]
+    place = {
+        module: next(rank for rank in ranks if fnmatchcase(name_in(package, module), rank[1]))
+        for module in ARROWS
+        if module.split(".")[0] == package
+    }
+    assert {pattern for _, pattern in place.values()} == {pattern for _, pattern in ranks}
     for module, targets in ARROWS.items():
-        own = room_of(module)
         for target in targets:
-            other = room_of(target)
-            if module.split(".")[0] == target.split(".")[0] == package and own and other:
-                assert own == other or rank[own] < rank[other], (module, target)
+            if module in place and target in place:
+                (above, own), (below, other) = place[module], place[target]
+                assert above < below or own == other, (module, target)
 
 
-def room_of(module):
-    """Return the folder that a module is in; empty for those at a package's root."""
-    _, *rest = FILES[module].relative_to(ROOT).parent.parts
-    return rest[0] if rest else ""
+def name_in(package, module):
+    """Return the name of a module in a package; the package's for itself."""
+    return module.removeprefix(f"{package}.")
 
 
 def test_no_module_imports_itself_by_a_detour():

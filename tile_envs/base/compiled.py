@@ -17,12 +17,15 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.event import Listener, TimingListener, install_listener, register
 
 from tile_envs.base import random_stream
+from tile_envs.errors import extra
+
+with extra("fast"):
+    import numba
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
+    from numba.core.event import Listener, TimingListener, install_listener, register
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Word = np.uint64

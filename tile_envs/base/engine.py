@@ -3,10 +3,6 @@
 The engine of compiled code is in `loops`: both take and give the same arrays, with the same bits.
 """
 
-import warnings
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +10,6 @@ from numpy.typing import NDArray
 
 from tile_envs.base.checks import checked_actions
 from tile_envs.base.random_stream import Words
-from tile_envs.errors import ExtraNotInstalled, extra
 from tile_envs.game import Bools, Floats, Game, Info, Ints, Observations, Positions
 
 NAMES = NUMPY, NUMBA, AUTO = "numpy", "numba", "auto"
@@ -143,35 +138,3 @@ def _show(game: Game, state: Any, illegal: Bools) -> tuple[Observations, Info]:
     observations, infos = game._observe(state)
     infos["illegal"] = illegal.copy()
     return observations, infos
-
-
-def engine_of(
-    game: Game, n: int, limits: Limits, threads: int = 1, wanted: str = NUMBA
-) -> NumpyEngine:
-    """Return an engine for n games that have not begun: numpy's where loops cannot play them."""
-    if game.loops is None or not _compiles(wanted):
-        return NumpyEngine(game, n, limits)
-    from tile_envs.base.loops import CompiledEngine
-
-    return CompiledEngine(game, n, limits, threads, import_module(game.loops).loops_of(game))
-
-
-@cache  # it warns once
-def _compiles(wanted: str) -> bool:
-    """Tell whether numba compiles here; if not, an error or, for `auto`, a warning says why."""
-    if wanted == NUMPY or (wanted == AUTO and find_spec("numba") is None):
-        return False
-    try:
-        with extra("fast"):
-            import numba
-        config: Any = numba.config
-        fault = "numba compiles nothing: unset NUMBA_DISABLE_JIT" if config.DISABLE_JIT else ""
-    except ExtraNotInstalled as error:
-        fault = str(error)
-    except Exception as error:  # of a numpy that it does not know, or of llvmlite
-        fault = f"numba cannot be imported: {error}"
-    if fault and wanted == NUMBA:
-        raise ExtraNotInstalled(fault)
-    if fault:
-        warnings.warn(f'engine="auto" plays by numpy: {fault}', stacklevel=1)
-    return not fault

@@ -9,7 +9,8 @@ a game, which takes longer than the game's whole step.
 
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,9 +131,10 @@ class CompiledEngine(NumpyEngine):
 
     name = NUMBA
 
-    def __init__(self, game: Game, n: int, limits: Limits, threads: int, loops: Loops) -> None:
+    def __init__(self, game: Game, n: int, limits: Limits, threads: int) -> None:
         super().__init__(game, n, limits)
-        self._n, self.threads, self.loops = n, threads, loops
+        self.loops: Loops = import_module(cast(str, game.loops)).loops_of(game)
+        self._n, self.threads, loops = n, threads, self.loops
         observations, infos = self.show()
         self._observations = observations.shape, observations.dtype
         self._infos = {name: (array.shape, array.dtype) for name, array in infos.items()}
@@ -149,7 +151,7 @@ class CompiledEngine(NumpyEngine):
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled code is not pickled, nor are its arrays, views of those of the games.
         made = self._game, self._n, self._limits, self.threads
-        return engine.engine_of, made, self.games
+        return CompiledEngine, made, self.games
 
     def __setstate__(self, games: Games) -> None:
         for ours, theirs in zip(self.games, games, strict=True):

@@ -6,8 +6,11 @@ ends, and infos wherever their `_key` is true.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from functools import cache
+from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, SupportsIndex
 
 import numpy as np
@@ -21,7 +24,7 @@ from tile_envs.base import checks
 from tile_envs.base import engine as engines
 from tile_envs.base.env import AGame, GameEnv, single_state
 from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seeds_of, starts
-from tile_envs.errors import UsageError
+from tile_envs.errors import ExtraNotInstalled, UsageError, extra
 from tile_envs.game import Bools, Floats, Observations, describe
 
 METHODS = "action_masks", "render"
@@ -101,7 +104,12 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         engine = checks.checked_choice(engine, "engine", engines.NAMES)
         threads = checks.checked_count(threads, "threads")
         used = min(threads, max(1, num_envs // GAMES_PER_THREAD))
-        self._engine = engines.engine_of(self.game, num_envs, limits, used, engine)
+        made = self.game, num_envs, limits
+        self._engine = engines.NumpyEngine(*made)
+        if self.game.loops is not None and _compiles(engine):
+            from tile_envs.base.loops import CompiledEngine
+
+            self._engine = CompiledEngine(*made, used)
         if threads > 1 and engine == engines.NUMPY:
             raise UsageError(f'threads need engine="numba", got {threads} threads for numpy.')
 
@@ -376,6 +384,27 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         if not mask.all():
             self._started_games()
         return mask
+
+
+@cache  # it warns once
+def _compiles(wanted: str) -> bool:
+    """Tell whether numba compiles here; if not, an error or, for `auto`, a warning says why."""
+    if wanted == engines.NUMPY or (wanted == engines.AUTO and find_spec("numba") is None):
+        return False
+    try:
+        with extra("fast"):
+            import numba
+        config: Any = numba.config
+        fault = "numba compiles nothing: unset NUMBA_DISABLE_JIT" if config.DISABLE_JIT else ""
+    except ExtraNotInstalled as error:
+        fault = str(error)
+    except Exception as error:  # of a numpy that it does not know, or of llvmlite
+        fault = f"numba cannot be imported: {error}"
+    if fault and wanted == engines.NUMBA:
+        raise ExtraNotInstalled(fault)
+    if fault:
+        warnings.warn(f'engine="auto" plays by numpy: {fault}', stacklevel=1)
+    return not fault
 
 
 def _keyed(infos: Mapping[str, Any], keyed: Bools) -> dict[str, Any]:
