@@ -118,7 +118,8 @@ RANKS = {
         speed*
         kinds
         libraries* lessons*
-        article training results
+        article training
+        results
         benchmarks
     """,
 }
