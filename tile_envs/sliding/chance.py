@@ -47,17 +47,12 @@ class SpawnDistribution:
         return thresholds(self.probabilities)
 
     @cached_property
-    def _arrays(self) -> tuple[Ints, list[Words]]:
+    def arrays(self) -> tuple[Ints, list[Words]]:
         return np.array(self.tiles), [np.array(t, np.uint64) for t in self.thresholds]
 
     def tile(self, word: int) -> int:
         """Return the tile index that a random word makes appear."""
         return self.tiles[bisect_right(self.thresholds, word & LOW_HALF)]
-
-    def draw(self, words: Words) -> Ints:
-        """Return the tile indices that random words make appear, `(...)`."""
-        tiles, thresholds = self._arrays
-        return tiles.take(pick(words, thresholds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +99,8 @@ class Start:
         places = ahead(positions, len(self.tiles))
         words = mix(places)
         fixed, n_cells = np.array(self.tiles)[:, None], math.prod(self.shape)
-        tiles = np.where(fixed, fixed, self.distribution.draw(words))
+        spawned, thresholds = self.distribution.arrays
+        tiles = np.where(fixed, fixed, spawned.take(pick(words, thresholds)))
         empty = np.arange(n_cells, n_cells - len(fixed), -1, dtype=np.uint64)
         cells = choose(words, empty[:, None]).view(np.int64)
         for i in range(len(cells)):

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base import checks
-from tile_envs.base.random_stream import STRIDE, Words, mix
+from tile_envs.base.random_stream import STRIDE, Words, mix, pick
 from tile_envs.base.sets import masks
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Game, Info, Ints, Observations, Positions, Replies, Symmetries
@@ -238,7 +238,8 @@ class SlidingGame(Game):
         legal &= _ONE
         streams = state.streams + legal.view(np.uint64) * _STRIDE
         words = mix(streams)
-        tiles = self.distribution.draw(words)
+        spawned, thresholds = self.distribution.arrays
+        tiles = spawned.take(pick(words, thresholds))
         tiles *= legal  # 0 where none appears
         followed = self.layout.follow(self.placer, state.boards, actions, tiles, words)
         boards, rewards, largest = followed
