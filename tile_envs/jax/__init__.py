@@ -7,7 +7,7 @@
     state, step = env.step(state, 0)  # step.observation, reward, terminated, truncated, info
 
 These are functions of one game; `jax.jit`, `jax.vmap` and `jax.lax.scan` make many of them.  The
-extra `jax` installs JAX alone; `gymnax_env`, `pgx_env` and `func_env` are the same games for other
+extra `jax` installs JAX alone; `gymnax_env` and `pgx_env` are the same games for other
 libraries, which are imported when they are asked for.
 """
 
@@ -22,15 +22,17 @@ from tile_envs.sliding.placer import RANDOM
 
 with extra("jax"):
     from tile_envs.jax.base import JaxEnv, Step
-    from tile_envs.jax.sliding import Sliding
-    from tile_envs.jax.tictactoe import TicTacToe
+    from tile_envs.jax.sliding import JaxSliding
+    from tile_envs.jax.tictactoe import JaxTicTacToe
     from tile_envs.jax.words import Word, halves
 
-_SHELLS = {"gymnax_env": "gymnax", "pgx_env": "pgx", "func_env": "functional"}
+_SHELLS = {"gymnax_env": "gymnax", "pgx_env": "pgx"}
 __all__ = ["JaxEnv", "Step", "Word", "halves", "make", *_SHELLS]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "func_env":
+        raise ImportError("func_env was retired: use begin and step of tile_envs.jax.make(id).")
     if name not in _SHELLS:
         raise AttributeError(f"module 'tile_envs.jax' has no attribute {name!r}")
     return getattr(import_module(f"tile_envs.jax.{_SHELLS[name]}"), name)
@@ -57,10 +59,10 @@ def make(env_id: str, **options: Any) -> JaxEnv:
                 f"opponents in JAX have a name, got {brief(game.opponent)}: let it move as the "
                 "other player, with side='both', or use gym.make_vec."
             )
-        return TicTacToe(game, most)
+        return JaxTicTacToe(game, most)
     if game.placer != RANDOM or game.starts is not None:
         raise UsageError(
             f"tiles are placed at random in JAX, and games start as usual, got {brief(options)}: "
             "begin with env.begin(seed, board), place by env.spawn, or use gym.make_vec."
         )
-    return Sliding(game, most)
+    return JaxSliding(game, most)

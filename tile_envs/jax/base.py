@@ -1,6 +1,5 @@
 """What the games share: seeds, what a step brings, and the model for search."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from tile_envs.game import Game
 from tile_envs.jax import words
 from tile_envs.jax.words import Word
 
-compiled = partial(jax.jit, static_argnums=0)
+jit_method = partial(jax.jit, static_argnums=0)
 """Compiles a method once for all equal games; within compiled functions it changes nothing."""
 
 
@@ -61,7 +60,7 @@ class Replies(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JaxEnv(ABC):
+class JaxEnv:
     """The functions of one game, for `jax.jit`, `vmap` and `scan`; a value, as the game is.
 
     A state is a named tuple.  Its `stream` is the random stream of the game, of which no search
@@ -81,10 +80,6 @@ class JaxEnv(ABC):
     game: Game
     max_illegal: int = 100
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Not what is cached, which has functions in it.
-        return type(self), (self.game, self.max_illegal)
-
     @staticmethod
     def seed_of(key: Any) -> Any:
         """Return a key of JAX as a seed, `uint32[2]`; that of `jax.random.key(7)` is 7."""
@@ -103,26 +98,28 @@ class JaxEnv(ABC):
             ValueError: If the seed or the position is unusable; of a traced board, only shape and
                 dtype are checked.
         """
-        checks.checked_options(dict.fromkeys(position), self.game.reset_options)
-        if board is None and position:
-            raise UsageError(f"{', '.join(position)} needs a board to go with it.")
-        if board is not None:
-            known = {name: value for name, value in position.items() if not _is_traced(value)}
-            shown = np.zeros(board.shape, board.dtype) if _is_traced(board) else board
-            self.game.checked_positions({"board": shown, **known})
-        given = {name: Word.of(value) for name, value in position.items()}  # the score
-        return self._begin(Word.of(seed), board, **given)
+        given = position if board is None else {"board": board, **position}
+        checks.checked_options(dict.fromkeys(given), self.game.reset_options)
+        if given:
+            known = {name: value for name, value in given.items() if not _is_traced(value)}
+            if _is_traced(board):
+                known["board"] = np.zeros(board.shape, board.dtype)
+            self.game.checked_positions(known)
+        scores = {name: Word.of(value) for name, value in position.items()}
+        return self._begin(Word.of(seed), board, **scores)
 
-    @compiled
-    def observe(self, state: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the observation and infos of a state, all but those of a step."""
-        observation, mask = self.observation(state), self.mask(state).astype(jnp.int8)
-        return observation, {"action_mask": mask} | self._infos(state, observation)
-
-    @compiled
+    @jit_method
     def step(self, state: Any, action: Any) -> tuple[Any, Step]:
         """Play an action, and what the state's own random stream draws; see `Game.step`."""
-        return self._draw(self._act(state, action), state.stream)
+        return self._draw(self.afterstate(state, action), state.stream)
+
+    def observation(self, state: Any) -> Any:
+        """Return the board, `(R, C)`, also of the state in an afterstate."""
+        return self.observe(state)[0]
+
+    def legal(self, state: Any) -> Any:
+        """Return the legal actions as bits, `int32`."""
+        return state.legal.astype(jnp.int32)
 
     def mask(self, state: Any) -> Any:
         """Return the legal actions, `(n_actions,) bool`."""
@@ -138,10 +135,6 @@ class JaxEnv(ABC):
         counts = [jnp.bitwise_count(legal & (2 << i) - 1) for i in range(self.game.n_actions)]
         return sum((count <= k).astype(jnp.int32) for count in counts) * (legal > 0)
 
-    @compiled
-    def afterstate(self, state: Any, action: Any) -> Afterstate:
-        return self._act(state._replace(stream=Word(*map(jnp.zeros_like, state.stream))), action)
-
     def afterstates(self, state: Any) -> Afterstate:
         """Return what each action makes of a state, `(n_actions, ...)`."""
         return Afterstate(*_for_each(self.game.n_actions, self.afterstate, state, state))
@@ -151,56 +144,45 @@ class JaxEnv(ABC):
         states, steps = _for_each(self.n_chances, self.spawn, afterstate, afterstate.state)
         return Replies(states, steps, self.probabilities(afterstate))
 
-    # What a game adds.
+    # What a game adds: these, `_begin(seed, board)`, and `_draw(afterstate, stream)`.
 
     @property
-    @abstractmethod
-    def n_chances(self) -> int:
-        """How many chance indices there are."""
+    def n_chances(self) -> Any:
+        """The number of chance indices."""
 
-    @abstractmethod
-    def legal(self, state: Any) -> Any:
-        """Return the legal actions as bits, `int32`."""
+    def observe(self, state: Any) -> Any:
+        """Return the observation and infos of a state, all but those of a step."""
 
-    @abstractmethod
-    def observation(self, state: Any) -> Any:
-        """Return the board, `(R, C)`, also of the state in an afterstate."""
+    def afterstate(self, state: Any, action: Any) -> Any:
+        """Return what an action makes of a state."""
 
-    @abstractmethod
-    def spawn(self, afterstate: Afterstate, index: Any) -> tuple[Any, Step]:
-        """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
+    def spawn(self, afterstate: Afterstate, index: Any) -> Any:
+        """Return the state and step of one chance index; an occupied cell is left unchanged."""
 
-    @abstractmethod
     def probabilities(self, afterstate: Afterstate) -> Any:
         """Return those of the chance indices, `(n_chances,) float32`."""
 
-    @abstractmethod
-    def _begin(self, seed: Word, board: Any, **position: Any) -> Any:
-        """Begin the game of a seed, at a board or a drawn one."""
+    def _begin(self, seed: Word, board: Any, **position: Any) -> Any: ...
 
-    @abstractmethod
-    def _act(self, state: Any, action: Any) -> Afterstate:
-        """Return what an action makes of a state, which keeps its random stream."""
+    def _draw(self, afterstate: Afterstate, stream: Word) -> Any: ...
 
-    @abstractmethod
-    def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[Any, Step]:
-        """Draw what follows an afterstate from a random stream."""
+    # What the games are made of.
 
-    @abstractmethod
-    def _infos(self, state: Any, observation: Any) -> dict[str, Any]:
-        """Return the infos that only this game has."""
+    def _count(self, state: Any, action: Any) -> tuple[Any, Any, Any]:
+        """Return an action, -1 if it is none; whether it is legal; the state that counts it.
 
-    def _checked(self, state: Any, action: Any) -> tuple[Any, Any, Any]:
-        """Return an action, -1 if it is none, whether it is legal, and the state that counts it."""
+        That state has no random stream.
+        """
         check_one(state)
         action = index_of(action, self.game.n_actions, "action")
         legal = (action >= 0) & ~state.over & (self.legal(state) >> action & 1 > 0)
         run = jnp.where(legal, 0, state.illegal_run + (~state.over).astype(jnp.int32))
-        return action, legal, state._replace(illegal_run=run)
+        stream = jax.tree.map(jnp.zeros_like, state.stream)
+        return action, legal, state._replace(stream=stream, illegal_run=run)
 
-    def _stepped(self, state: Any, terminated: Any, legal: Any, reward: Any) -> tuple[Any, Step]:
-        """Return the state that a step has led to, and what it brings."""
-        truncated = state.illegal_run >= self.max_illegal
+    def _finish(self, state: Any, legal: Any, reward: Any) -> tuple[Any, Step]:
+        """Return the state that a step has led to, over or not, and what the step brings."""
+        terminated, truncated = state.legal == 0, state.illegal_run >= self.max_illegal
         state = state._replace(over=terminated | truncated)
         observation, info = self.observe(state)
         info |= {"reward": reward, "illegal": ~legal}
@@ -227,11 +209,11 @@ def index_of(value: Any, n: int, name: str) -> Any:
 
 def look_up(table: NDArray[Any], index: Any) -> Any:
     """Return `table[index]`; it lies where the index does, which explicit axes of a mesh ask."""
-    array = jnp.asarray(table)
+    take = partial(jnp.take, jnp.asarray(table), mode="clip")
     sharding = jax.typeof(index).sharding if hasattr(jax, "typeof") else None  # JAX 0.6 has it
     if sharding is None or not sharding.mesh.explicit_axes:
-        return array[index]
-    return jax.sharding.auto_axes(lambda index: array[index], out_sharding=sharding)(index)
+        return take(index)
+    return jax.sharding.auto_axes(take, out_sharding=sharding)(index)
 
 
 def _for_each(n: int, function: Any, start: Any, state: Any) -> Any:

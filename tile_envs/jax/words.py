@@ -78,7 +78,7 @@ def add(a: Word, b: Word) -> Word:
     return Word(a.high + b.high + (low < b.low).astype(jnp.uint32), low)
 
 
-def advanced(position: Word, draws: Any = 1) -> Word:
+def advance(position: Word, draws: Any = 1) -> Word:
     """Return where a random stream is after 0 draws or 1."""
     return add(position, Word(*(half * jnp.uint32(draws) for half in Word.of(STRIDE))))
 
