@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,39 +20,25 @@ jit_method = partial(jax.jit, static_argnums=0)
 
 
 class Step(NamedTuple):
-    """What a step brings.
+    """What a step brings."""
 
-    Attributes:
-        observation: `(R, C)`.
-        reward: `float32`, rounded where that does not hold it; `info["reward"]` is exact.
-        terminated: `bool`, whether the game has ended.
-        truncated: `bool`, whether there were `max_illegal` illegal actions in a row.
-        info: By the names in the manual of the environment; and `reward`.
-    """
-
-    observation: Any
-    reward: Any
-    terminated: Any
-    truncated: Any
-    info: dict[str, Any]
+    observation: Any  # `(R, C)`
+    reward: Any  # `float32`, rounded where that does not hold it; `info["reward"]` is exact
+    terminated: Any  # `bool`, whether the game has ended
+    truncated: Any  # `bool`, whether there were `max_illegal` illegal actions in a row
+    info: dict[str, Any]  # by the names in the manual of the environment; and `reward`
 
 
 class Afterstate(NamedTuple):
-    """What an action makes of a state, before anything is drawn.
+    """What an action makes of a state, before anything is drawn."""
 
-    Attributes:
-        state: The state with the position after the action, and without a random stream.
-        legal: `bool`, whether the action was legal.
-        reward: What it pays, exactly.
-    """
-
-    state: Any
-    legal: Any
-    reward: Any
+    state: Any  # with the position after the action, and without a random stream
+    legal: Any  # `bool`, whether the action was legal
+    reward: Any  # what it pays, exactly
 
 
 class Replies(NamedTuple):
-    """What may follow an afterstate, by chance index: states, steps, and their probabilities."""
+    """What may follow an afterstate, by chance index."""
 
     states: Any
     steps: Step
@@ -63,18 +49,13 @@ class Replies(NamedTuple):
 class JaxEnv:
     """The functions of one game, for `jax.jit`, `vmap` and `scan`; a value, as the game is.
 
-    A state is a named tuple.  Its `stream` is the random stream of the game, of which no search
-    should know.  Games that are `over`, terminated or truncated, do not change.  An action that is
-    illegal, or outside the action space, changes nothing but the count of such actions in a row.
-    Each function takes one game, and `jax.vmap` makes it one of many: a state of many games is
-    refused, and so is an action or a chance index that is no integer.
+    A state is a named tuple of one game; `jax.vmap` takes many.  Its `stream` is the random stream,
+    of which no search should know.  Games that are `over`, terminated or truncated, do not change.
+    An action that is illegal, or outside the action space, changes nothing but the count of such
+    actions in a row, of which `max_illegal` truncate the game.
 
     For search, an action leads to an afterstate, and a chance index from there to a state, whose
     stream is 0.  Where nothing is drawn, every index leads to the same state, and 0 is certain.
-
-    Attributes:
-        game: The game in numpy.
-        max_illegal: Consecutive illegal actions that truncate an episode.
     """
 
     game: Game
@@ -88,11 +69,9 @@ class JaxEnv:
     def begin(self, seed: Any, board: Any = None, **position: Any) -> Any:
         """Return the state of the game that `reset(seed=seed)` of an environment begins.
 
-        Args:
-            seed: An integer, Python's or a scalar, or `uint32[2]`, the high word first; never an
-                array of numpy in `jax.vmap`, which cuts it to 32 bits, without `halves`.
-            board: What to begin with instead, `(R, C)`, as in the options of `reset`.
-            position: Their other options.
+        A seed is an integer, Python's or a scalar, or `uint32[2]`, the high word first, as of
+        `halves`, without which `jax.vmap` cuts those of numpy to 32 bits.  The board `(R, C)` and
+        the position are options of `reset`.
 
         Raises:
             ValueError: If the seed or the position is unusable; of a traced board, only shape and
@@ -109,8 +88,8 @@ class JaxEnv:
         return self._begin(Word.of(seed), board, **scores)
 
     @jit_method
-    def step(self, state: Any, action: Any) -> tuple[Any, Step]:
-        """Play an action, and what the state's own random stream draws; see `Game.step`."""
+    def step(self, state: Any, action: Any) -> Any:
+        """Play an action, and what the random stream draws; return the state and the `Step`."""
         return self._draw(self.afterstate(state, action), state.stream)
 
     def observation(self, state: Any) -> Any:
@@ -128,12 +107,21 @@ class JaxEnv:
 
     def choose(self, state: Any, bits: Any) -> Any:
         """Turn 32 random bits, or the upper ones of 64, into a legal action; 0 if there is none."""
-        legal = self.legal(state)
-        size = jnp.bitwise_count(legal).astype(jnp.uint32)
-        k = words.choose(words.half(bits), size).astype(jnp.int32)
-        # Before the action are those up to which there are k legal ones or fewer.
-        counts = [jnp.bitwise_count(legal & (2 << i) - 1) for i in range(self.game.n_actions)]
-        return sum((count <= k).astype(jnp.int32) for count in counts) * (legal > 0)
+        bits = np.uint32(bits) if type(bits) is int else bits
+        if getattr(bits, "dtype", None) not in (np.uint32, np.uint64):
+            raise UsageError(
+                f"random bits must be uint32, as of jax.random.bits, got {checks.brief(bits)}."
+            )
+        upper = (bits >> (bits.dtype.itemsize * 8 - 32)).astype(np.uint32)
+        return self._pick(self.legal(state), upper)
+
+    def _pick(self, actions: Any, bits: Any) -> Any:
+        """Return one of a set of actions, by 32 random bits; 0 if the set is empty."""
+        size = jnp.bitwise_count(actions).astype(jnp.uint32)
+        k = words.choose(bits, size).astype(jnp.int32)
+        # Before the action are those up to which the set has k members or fewer.
+        counts = [jnp.bitwise_count(actions & (2 << i) - 1) for i in range(self.game.n_actions)]
+        return sum((count <= k).astype(jnp.int32) for count in counts) * (actions > 0)
 
     def afterstates(self, state: Any) -> Afterstate:
         """Return what each action makes of a state, `(n_actions, ...)`."""
@@ -144,35 +132,23 @@ class JaxEnv:
         states, steps = _for_each(self.n_chances, self.spawn, afterstate, afterstate.state)
         return Replies(states, steps, self.probabilities(afterstate))
 
-    # What a game adds: these, `_begin(seed, board)`, and `_draw(afterstate, stream)`.
+    # What a game adds.
 
-    @property
-    def n_chances(self) -> Any:
-        """The number of chance indices."""
-
-    def observe(self, state: Any) -> Any:
-        """Return the observation and infos of a state, all but those of a step."""
-
-    def afterstate(self, state: Any, action: Any) -> Any:
-        """Return what an action makes of a state."""
-
-    def spawn(self, afterstate: Afterstate, index: Any) -> Any:
-        """Return the state and step of one chance index; an occupied cell is left unchanged."""
-
-    def probabilities(self, afterstate: Afterstate) -> Any:
-        """Return those of the chance indices, `(n_chances,) float32`."""
-
-    def _begin(self, seed: Word, board: Any, **position: Any) -> Any: ...
-
-    def _draw(self, afterstate: Afterstate, stream: Word) -> Any: ...
-
-    # What the games are made of.
+    n_chances: ClassVar[Any]
+    """The number of chance indices."""
+    observe: ClassVar[Any]
+    """Of a state: its observation and infos, all but those of a step."""
+    afterstate: ClassVar[Any]
+    """Of a state and an action: the `Afterstate`."""
+    spawn: ClassVar[Any]
+    """Of an afterstate and a chance index: the state and `Step`; an occupied cell stays so."""
+    probabilities: ClassVar[Any]
+    """Of an afterstate: those of the chance indices, `(n_chances,) float32`."""
+    _begin: ClassVar[Any]
+    _draw: ClassVar[Any]
 
     def _count(self, state: Any, action: Any) -> tuple[Any, Any, Any]:
-        """Return an action, -1 if it is none; whether it is legal; the state that counts it.
-
-        That state has no random stream.
-        """
+        """Return an action or -1, whether it is legal, the state without stream that counts it."""
         check_one(state)
         action = index_of(action, self.game.n_actions, "action")
         legal = (action >= 0) & ~state.over & (self.legal(state) >> action & 1 > 0)

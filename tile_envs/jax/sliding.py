@@ -67,10 +67,17 @@ class JaxSliding(JaxEnv):
         """The quads with 1 on every cell."""
         return self._columns(np.ones(self.game.shape))
 
-    # What tiles do.
-
     def _merge(self, a: Any, b: Any) -> Any:
-        """Return what quads a and b make, a being the nearer one to the wall; 0 where nothing."""
+        """Return what quads a and b make, a being the nearer one to the wall; 0 where nothing.
+
+        In 2048, with the first cell, the lowest byte, on the left:
+
+            a       1 1 1 2   0x02010101
+            b       1 1 2 2   0x02020101
+            equal   1 1 0 1   0x01000101, which spreads to 0xff00ffff and selects
+            a + 1   2 2 2 3   0x03020202, which leaves
+                    2 2 0 3   0x03000202
+        """
         usual = _usual_merges(self.game.rules)
         if usual is None:
             merged = self.game.pairs.merged.astype(np.uint32)
@@ -83,9 +90,20 @@ class JaxSliding(JaxEnv):
         return a + LOW + rising & _spread(equal | rising | falling)
 
     def _push(self, columns: Columns) -> tuple[Columns, Word]:
-        """Push lines to index 0; return them, and the sum of the faces of merged tiles."""
+        """Push lines to index 0; return them, and the sum of the faces of merged tiles.
 
-        def bubble(_: Any, columns: Columns) -> Columns:  # empty cells go to the high end
+        A word holds a cell of four lines, which are pushed at once.  Here a row is a word, a column
+        a line, and the wall is above.  `merge` takes the first two words; then the first one is
+        done, and goes to the end.
+
+              board   bubble    merge     merge     merge     turn     bubble
+            1 0 1 2   1 1 1 2   0 0 2 0   2 0 3 2   0 0 0 0   2 2 1 3   2 2 1 3
+            1 1 2 2   1 1 2 2   2 0 3 2   2 0 3 0   2 2 1 3   0 0 2 0   3 0 2 2
+            2 0 3 2   2 0 3 2   2 0 3 0   2 2 1 3   0 0 2 0   3 0 4 2   0 0 4 0
+            2 1 3 0   2 0 3 0   2 2 1 3   0 0 2 0   3 0 4 2   0 0 0 0   0 0 0 0
+        """
+
+        def bubble(_: Any, columns: Columns) -> Columns:  # empty cells go to the end, one round
             moved = []
             for line in map(list, columns):
                 for i in range(len(line) - 1):
@@ -94,7 +112,7 @@ class JaxSliding(JaxEnv):
                 moved.append(tuple(line))
             return tuple(moved)
 
-        def merge(_: Any, carry: Any) -> Any:  # the first two cells; then the next one is first
+        def merge(_: Any, carry: Any) -> Any:
             columns, pays = [], carry[1]
             for a, b, *others in carry[0]:
                 tiles = self._merge(a, b)
@@ -143,16 +161,13 @@ class JaxSliding(JaxEnv):
             bits = jnp.where(ends > 0, 0, bits)
         return bits.astype(jnp.uint8)
 
-    # The functions of the game.
-
     @jit_method
     def _begin(self, seed: Word, board: Any, **position: Any) -> State:
         stream, none = words.mix(seed), seed.low & NONE
         quads = self._columns(np.zeros(self.game.shape) if board is None else board)
         quads = jax.tree.map(lambda quad: quad | none, quads)
         for fixed in self.game.start.tiles if board is None else ():
-            stream = words.advance(stream)
-            word = words.mix(stream)
+            stream, word = words.draw(stream)
             quads = _place(quads, self._draw_cell(quads, word), fixed or self._tile(word))
         score = words.add(Word(none, none), position.get("score", Word.of(0)))
         return State(stream, none > 0, self._legal(quads), score, none.astype(jnp.int32), quads)
@@ -176,10 +191,10 @@ class JaxSliding(JaxEnv):
         return Afterstate(state._replace(score=score, board=board), legal, reward)
 
     def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[State, Step]:
-        stream = words.advance(stream, afterstate.legal)
-        word, state = words.mix(stream), afterstate.state._replace(stream=stream)
-        cells = self._draw_cell(state.board, word)
-        return self._arrive(afterstate._replace(state=state), cells, self._tile(word))
+        stream, word = words.draw(stream, afterstate.legal)
+        cells = self._draw_cell(afterstate.state.board, word)
+        state, step = self._arrive(afterstate, cells, self._tile(word))
+        return state._replace(stream=stream), step
 
     @jit_method
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
@@ -236,13 +251,13 @@ class JaxSliding(JaxEnv):
 def _usual_merges(rules: Rules) -> tuple[int, int] | None:
     """Return up to which tiles equal ones, and ones that follow each other, make the next tile.
 
-    None, if other tiles merge than these, or into others: those of 2048 and 2584 do not.
+    None, if other tiles merge than these, or into others, as they do not in 2048 and 2584.
     """
-    merges = {*rules.merges}
-    most = [sum(b - a == more for a, b, _ in merges) for more in (0, 1)]
-    usual = {(a, a + more, a + more + 1) for more in (0, 1) for a in range(1, most[more] + 1)}
-    is_usual = merges == usual | {(b, a, made) for a, b, made in usual}
-    return (most[0], most[1]) if is_usual else None
+    equal, following = (sum(b - a == more for a, b, _ in rules.merges) for more in (0, 1))
+    usual = {(a, a, a + 1) for a in range(1, equal + 1)}
+    for a in range(1, following + 1):
+        usual |= {(a, a + 1, a + 2), (a + 1, a, a + 2)}
+    return (equal, following) if {*rules.merges} == usual else None
 
 
 # Written out, boards of 5×5 would compile for long.  What a loop changes begins as a value that

@@ -1,6 +1,5 @@
 """Tic-tac-toe in JAX: what is known of each position, looked up by its code."""
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -10,7 +9,7 @@ from tile_envs.jax import words
 from tile_envs.jax.base import Afterstate, JaxEnv, Step, check_one, index_of, jit_method, look_up
 from tile_envs.jax.words import Word
 from tile_envs.tictactoe.game import TicTacToe
-from tile_envs.tictactoe.positions import CELLS, DIGITS, KTH_CELL, PLAYED, POWERS, O, X, solve
+from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, POWERS, O, X, solve
 
 
 class State(NamedTuple):
@@ -31,11 +30,7 @@ class JaxTicTacToe(JaxEnv):
 
     @property
     def n_chances(self) -> int:
-        return CELLS if self._is_answered else 1
-
-    @property
-    def _is_answered(self) -> bool:
-        return self.game.side != "both"
+        return 1 if self.game.side == "both" else CELLS
 
     @jit_method
     def _begin(self, seed: Word, board: Any, **position: Any) -> State:
@@ -44,9 +39,9 @@ class JaxTicTacToe(JaxEnv):
         code = (marks.reshape(-1) % 3 * POWERS.astype(np.int32)).sum(dtype=jnp.int32) + no
         mark = to_move = _known("to_move", code)
         if self.game.side == "random":
-            stream = words.advance(stream)
-            mark = X + (O - X) * (words.mix(stream).high >> 31).astype(jnp.int32)
-        elif self._is_answered:
+            stream, word = words.draw(stream)
+            mark = X + (O - X) * (word.high >> 31).astype(jnp.int32)
+        elif self.game.side != "both":
             mark = jnp.full_like(mark, *PLAYED[self.game.side])
         state = State(stream, no, _known("legal", code), code, mark, jnp.zeros_like(code))
         return self._reply(state, (mark != to_move) & (state.legal > 0))
@@ -67,17 +62,15 @@ class JaxTicTacToe(JaxEnv):
         return Afterstate(state, legal, self._reward(state, legal))
 
     def _is_reply_due(self, afterstate: Afterstate) -> Any:
-        return afterstate.legal & (afterstate.state.legal > 0) & self._is_answered
+        return afterstate.legal & (afterstate.state.legal > 0) & (self.game.side != "both")
 
     def _replies(self, state: State) -> Any:
         """Return the set of cells of which the opponent plays one."""
         return look_up(self.game.policies.cells.astype(np.int32), state.code)
 
     def _reply(self, state: State, is_due: Any) -> State:
-        stream, cells = words.advance(state.stream, is_due), self._replies(state)
-        size = jnp.bitwise_count(cells).astype(jnp.uint32)
-        k = words.choose(words.mix(stream).high, size).astype(jnp.int32)
-        cell = look_up(KTH_CELL.astype(np.int32), cells * CELLS + k)
+        stream, word = words.draw(state.stream, is_due)
+        cell = self._pick(self._replies(state), word.high)
         return self._mark(state._replace(stream=stream), cell, is_due)
 
     def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[State, Step]:
@@ -91,7 +84,7 @@ class JaxTicTacToe(JaxEnv):
         return self._arrive(self._mark(afterstate.state, cell, is_played), afterstate.legal)
 
     def _arrive(self, state: State, legal: Any) -> tuple[State, Step]:
-        reward, passes = self._reward(state, legal), legal & (not self._is_answered)
+        reward, passes = self._reward(state, legal), legal & (self.game.side == "both")
         state = state._replace(mark=jnp.where(passes, -state.mark, state.mark))
         return self._finish(state, legal, reward)
 
@@ -113,9 +106,4 @@ class JaxTicTacToe(JaxEnv):
 
 def _known(name: str, index: Any) -> Any:
     """Return what is known of a position, `int32`, by its code; a child by `code * 9 + cell`."""
-    return look_up(_table(name), index)
-
-
-@cache
-def _table(name: str) -> Any:
-    return getattr(solve(), name).reshape(-1).astype(np.int32)
+    return look_up(getattr(solve(), name).reshape(-1).astype(np.int32), index)

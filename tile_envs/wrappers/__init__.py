@@ -32,9 +32,6 @@ Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """The base of all wrappers, which passes masks on; a spec holds its `arguments`."""
 
-    role: ClassVar[str | None] = None
-    """The place of a wrapper, and of its subclasses, in the order of those of rewards, actions."""
-
     def __new__(cls, env: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Wrap a vector environment in the namesake that is for many games."""
         if not isinstance(env, VectorEnv):
@@ -49,7 +46,7 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         RecordConstructorArgs.__init__(self, **arguments)
         super().__init__(env)
-        transforms.check_order(env, self.role)
+        transforms.check_order(env, type(self))
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, `(actions,) bool`."""
@@ -151,30 +148,22 @@ class Log2Reward(_Wrapper):
     Faces grow exponentially with the work that goes into them; their logarithms do not.
     """
 
-    role = "Log2Reward"
-
     def step(self, action: Any) -> Step:
         observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, float(transforms.log2(reward)), terminated, truncated, info
+        return observation, float(np.log2(max(reward, 1))), terminated, truncated, info
 
 
 class ShapeReward(_Wrapper):
     """Adds `gamma * potential(board after) - potential(board before)` to the reward of each step.
 
-    The potential of a board on which a game has terminated counts as 0, so that optimal policies
-    stay the same (Ng, Harada and Russell, 1999); a game that is truncated keeps that of its last
-    board.  `info["unshaped_reward"]` is the reward to which it adds; `info["score"]` stays as it
-    is.
-
-    Args:
-        env: An environment of a sliding game.
-        potential: Weights of `"empty"`, `"monotonicity"` and `"merges"` (see
-            `tile_envs.wrappers.potentials`), such as `{"empty": 1.0, "merges": 0.5}`; or a function
-            that returns `(n,)` numbers for boards `(n, R, C)`.
-        gamma: The discount factor that the algorithm learns with.
+    The potential is weights of `"empty"`, `"monotonicity"` and `"merges"` (see
+    `tile_envs.wrappers.potentials`), such as `{"empty": 1.0, "merges": 0.5}`, or a function that
+    returns `(n,)` numbers for boards `(n, R, C)`; gamma is the discount factor that the algorithm
+    learns with.  On a board on which a game has terminated the potential counts as 0, so that
+    optimal policies stay the same (Ng, Harada and Russell, 1999); a game that is truncated keeps
+    that of its last board.  `info["unshaped_reward"]` is the reward to which it adds;
+    `info["score"]` stays as it is.
     """
-
-    role = "ShapeReward"
 
     def __init__(self, env: AnyEnv, potential: Potential, gamma: float) -> None:
         super().__init__(env, potential=plain(potential), gamma=plain(gamma))
@@ -230,8 +219,6 @@ class PenalizeIllegal(_CountIllegal):
     the game nevertheless, put `ReplaceIllegal` inside.
     """
 
-    role = "PenalizeIllegal"
-
     def __init__(self, env: AnyEnv, penalty: float) -> None:
         self._penalty = transforms.checked_penalty(penalty)
         super().__init__(env, penalty=self._penalty)
@@ -247,5 +234,4 @@ class ReplaceIllegal(_CountIllegal):
     the choice, and stays where it is.
     """
 
-    role = "ReplaceIllegal"
     _replaces = True

@@ -12,6 +12,8 @@ from tile_envs.base.random_stream import Words, choose, mix
 from tile_envs.errors import UsageError
 from tile_envs.sliding.rules import MOVE_LIMIT
 
+ORDER = "Log2Reward", "ShapeReward", "ReplaceIllegal", "PenalizeIllegal"
+"""The wrappers of rewards and actions, from the game outwards, of which each is used once."""
 COUNT = "illegal_actions"
 """The key of an info that holds the number of illegal actions since the last reset."""
 UNSHAPED = "unshaped_reward"
@@ -142,21 +144,27 @@ def checked_game(env: Any, name: str) -> Any:
     return env.unwrapped.game
 
 
-def check_order(env: Any, role: str | None) -> None:
-    """Check the order of wrappers of rewards and actions; those without a role have none."""
+def check_order(env: Any, kind: type) -> None:
+    """Check the order of wrappers of rewards and actions, of which a class may be one."""
+    role, of_score = _role(kind), ORDER[:2]
     if role is None:
         return
-    of_score = "Log2Reward", "ShapeReward"
     if checked_game(env, role).sides and role in of_score:  # tic-tac-toe has rewards 1, 0 and -1
         raise UsageError(f"{role} is for the sliding games, got {env}.")
     while env is not env.unwrapped:
-        inner = getattr(type(env), "role", None)
+        inner = _role(type(env))
         if inner in (role, "PenalizeIllegal") or (role, inner) == of_score:
             raise UsageError(
-                f"{role} cannot go around {inner}: use each wrapper once, in the order Log2Reward, "
-                "ShapeReward, ReplaceIllegal, PenalizeIllegal."
+                f"{role} cannot go around {inner}: use each wrapper once, in the order "
+                f"{', '.join(ORDER)}."
             )
         env = env.env
+
+
+def _role(kind: type) -> str | None:
+    """Return which of the wrappers in `ORDER` a class is, or derives from."""
+    own = (base for base in kind.__mro__ if base.__module__.startswith("tile_envs.wrappers"))
+    return next((base.__name__ for base in own if base.__name__ in ORDER), None)
 
 
 def legal_choices(rng: np.random.Generator, masks: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -178,8 +186,3 @@ def replacements(
     k = choose(words, masks.sum(axis=1).astype(np.uint64)).view(np.int64)
     choices: NDArray[np.int64] = (masks.cumsum(axis=1) > k[:, None]).argmax(axis=1)
     return choices
-
-
-def log2(rewards: Any) -> Any:
-    """Return the logarithm to the base 2 of rewards; 0 stays 0."""
-    return np.log2(np.maximum(rewards, 1))

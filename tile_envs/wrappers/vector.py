@@ -23,12 +23,9 @@ Step = tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]
 class _Wrapper(VectorWrapper):
     """The base of all wrappers, which passes on what `GameVectorEnv` adds to Gymnasium's."""
 
-    role: ClassVar[str | None] = None
-    """What subclasses are in the order of the wrappers, too."""
-
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        transforms.check_order(env, self.role)
+        transforms.check_order(env, type(self))
         self._games = cast("GameVectorEnv[Game]", env.unwrapped)
 
     @property
@@ -116,17 +113,13 @@ class AfterstatesInObservation(_TransformObservation):
 class Log2Reward(_Wrapper):
     """The logarithms to the base 2 of the rewards; see `tile_envs.wrappers.Log2Reward`."""
 
-    role = "Log2Reward"
-
     def step(self, actions: Any) -> Step:
         observations, rewards, *ends, infos = self.env.step(actions)
-        return observations, transforms.log2(rewards), *ends, infos
+        return observations, np.log2(np.maximum(rewards, 1)), *ends, infos
 
 
 class ShapeReward(_Wrapper):
     """Adds the differences of a potential to the rewards; see `tile_envs.wrappers.ShapeReward`."""
-
-    role = "ShapeReward"
 
     def __init__(self, env: AnyVectorEnv, potential: Potential, gamma: float) -> None:
         super().__init__(env)
@@ -199,8 +192,6 @@ def _report(infos: dict[str, Any], name: str, values: NDArray[Any]) -> None:
 class PenalizeIllegal(_CountIllegal):
     """Subtracts a penalty for illegal actions; see `tile_envs.wrappers.PenalizeIllegal`."""
 
-    role = "PenalizeIllegal"
-
     def __init__(self, env: AnyVectorEnv, penalty: float) -> None:
         super().__init__(env)
         self._penalty = transforms.checked_penalty(penalty)
@@ -209,5 +200,4 @@ class PenalizeIllegal(_CountIllegal):
 class ReplaceIllegal(_CountIllegal):
     """Plays legal actions in place of illegal ones; see `tile_envs.wrappers.ReplaceIllegal`."""
 
-    role = "ReplaceIllegal"
     _replaces = True
