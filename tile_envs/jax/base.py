@@ -113,15 +113,11 @@ class JaxEnv:
                 f"random bits must be uint32, as of jax.random.bits, got {checks.brief(bits)}."
             )
         upper = (bits >> (bits.dtype.itemsize * 8 - 32)).astype(np.uint32)
-        return self._pick(self.legal(state), upper)
-
-    def _pick(self, actions: Any, bits: Any) -> Any:
-        """Return one of a set of actions, by 32 random bits; 0 if the set is empty."""
-        size = jnp.bitwise_count(actions).astype(jnp.uint32)
-        k = words.choose(bits, size).astype(jnp.int32)
-        # Before the action are those up to which the set has k members or fewer.
-        counts = [jnp.bitwise_count(actions & (2 << i) - 1) for i in range(self.game.n_actions)]
-        return sum((count <= k).astype(jnp.int32) for count in counts) * (actions > 0)
+        legal = self.legal(state)
+        k = words.choose(upper, jnp.bitwise_count(legal).astype(jnp.uint32)).astype(jnp.int32)
+        # Before the action are those up to which there are k legal ones or fewer.
+        counts = [jnp.bitwise_count(legal & (2 << i) - 1) for i in range(self.game.n_actions)]
+        return sum((count <= k).astype(jnp.int32) for count in counts) * (legal > 0)
 
     def afterstates(self, state: Any) -> Afterstate:
         """Return what each action makes of a state, `(n_actions, ...)`."""

@@ -150,7 +150,7 @@ class Log2Reward(_Wrapper):
 
     def step(self, action: Any) -> Step:
         observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, float(np.log2(max(reward, 1))), terminated, truncated, info
+        return observation, float(np.log2(max(float(reward), 1.0))), terminated, truncated, info
 
 
 class ShapeReward(_Wrapper):

@@ -52,10 +52,9 @@ class _Wrapper(VectorWrapper):
 
 
 class _TransformObservation(_Wrapper):
-    """Passes all observations, final ones too, with their infos through a transform."""
+    """Passes observations, final ones too, with their infos through a transform of that `kind`."""
 
     kind: ClassVar[Any]
-    """The transform, which takes the environment and the arguments."""
 
     def __init__(self, env: AnyVectorEnv, *args: Any, **kwargs: Any) -> None:
         super().__init__(env)
