@@ -25,9 +25,18 @@ class State(NamedTuple):
     mark: Any
     illegal_run: Any
 
-    legal = property(lambda self: self.known & ALL)
-    replies = property(lambda self: self.known >> CELLS & ALL)  # the opponent plays one of them
-    winner = property(lambda self: (self.known >> 2 * CELLS) - 1)
+    @property
+    def legal(self) -> Any:
+        return self.known & ALL
+
+    @property
+    def replies(self) -> Any:
+        """The set of cells of which the opponent plays one."""
+        return self.known >> CELLS & ALL
+
+    @property
+    def winner(self) -> Any:
+        return (self.known >> 2 * CELLS) - 1
 
 
 class JaxTicTacToe(JaxEnv):
