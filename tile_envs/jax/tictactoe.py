@@ -53,7 +53,7 @@ class JaxTicTacToe(JaxEnv):
         stream, no = words.mix(seed), seed.low < 0
         marks = jnp.asarray(np.zeros(self.game.shape) if board is None else board, jnp.int32)
         code = (marks.reshape(-1) % 3 * POWERS.astype(np.int32)).sum(dtype=jnp.int32) + no
-        mark = to_move = jnp.where(marks.sum(dtype=jnp.int32) + no, O, X)
+        mark = to_move = jnp.where(marks.sum(dtype=jnp.int32) + no, jnp.int32(O), jnp.int32(X))
         if self.game.side == "random":
             stream, word = words.draw(stream)
             mark = X + (O - X) * (word.high >> 31).astype(jnp.int32)
