@@ -58,7 +58,7 @@ class JaxTicTacToe(JaxEnv):
             stream, word = words.draw(stream)
             mark = X + (O - X) * (word.high >> 31).astype(jnp.int32)
         elif self.game.side != "both":
-            mark = jnp.full_like(mark, *PLAYED[self.game.side])
+            mark = jnp.int32(*PLAYED[self.game.side]) + no
         state = self._at(State(stream, no, code, code, mark, jnp.zeros_like(code)), code)
         return self._reply(state, (mark != to_move) & (state.legal > 0))
 
