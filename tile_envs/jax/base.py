@@ -1,9 +1,8 @@
 """What the games share: seeds, what a step brings, and the model for search."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,44 +15,30 @@ from tile_envs.game import Game
 from tile_envs.jax import words
 from tile_envs.jax.words import Word
 
-compiled = partial(jax.jit, static_argnums=0)
+jit_method = partial(jax.jit, static_argnums=0)
 """Compiles a method once for all equal games; within compiled functions it changes nothing."""
 
 
 class Step(NamedTuple):
-    """What a step brings.
+    """What a step brings."""
 
-    Attributes:
-        observation: `(R, C)`.
-        reward: `float32`, rounded where that does not hold it; `info["reward"]` is exact.
-        terminated: `bool`, whether the game has ended.
-        truncated: `bool`, whether there were `max_illegal` illegal actions in a row.
-        info: By the names in the manual of the environment; and `reward`.
-    """
-
-    observation: Any
-    reward: Any
-    terminated: Any
-    truncated: Any
-    info: dict[str, Any]
+    observation: Any  # `(R, C)`
+    reward: Any  # `float32`, rounded where that does not hold it; `info["reward"]` is exact
+    terminated: Any  # `bool`, whether the game has ended
+    truncated: Any  # `bool`, whether there were `max_illegal` illegal actions in a row
+    info: dict[str, Any]  # by the names in the manual of the environment; and `reward`
 
 
 class Afterstate(NamedTuple):
-    """What an action makes of a state, before anything is drawn.
+    """What an action makes of a state, before anything is drawn."""
 
-    Attributes:
-        state: The state with the position after the action, and without a random stream.
-        legal: `bool`, whether the action was legal.
-        reward: What it pays, exactly.
-    """
-
-    state: Any
-    legal: Any
-    reward: Any
+    state: Any  # with the position after the action, and without a random stream
+    legal: Any  # `bool`, whether the action was legal
+    reward: Any  # what it pays, exactly
 
 
 class Replies(NamedTuple):
-    """What may follow an afterstate, by chance index: states, steps, and their probabilities."""
+    """What may follow an afterstate, by chance index."""
 
     states: Any
     steps: Step
@@ -61,29 +46,20 @@ class Replies(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JaxEnv(ABC):
+class JaxEnv:
     """The functions of one game, for `jax.jit`, `vmap` and `scan`; a value, as the game is.
 
-    A state is a named tuple.  Its `stream` is the random stream of the game, of which no search
-    should know.  Games that are `over`, terminated or truncated, do not change.  An action that is
-    illegal, or outside the action space, changes nothing but the count of such actions in a row.
-    Each function takes one game, and `jax.vmap` makes it one of many: a state of many games is
-    refused, and so is an action or a chance index that is no integer.
+    A state is a named tuple of one game; `jax.vmap` takes many.  Its `stream` is the random stream,
+    of which no search should know.  Games that are `over`, terminated or truncated, do not change.
+    An action that is illegal, or outside the action space, changes nothing but the count of such
+    actions in a row, of which `max_illegal` truncate the game.
 
     For search, an action leads to an afterstate, and a chance index from there to a state, whose
     stream is 0.  Where nothing is drawn, every index leads to the same state, and 0 is certain.
-
-    Attributes:
-        game: The game in numpy.
-        max_illegal: Consecutive illegal actions that truncate an episode.
     """
 
     game: Game
     max_illegal: int = 100
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Not what is cached, which has functions in it.
-        return type(self), (self.game, self.max_illegal)
 
     @staticmethod
     def seed_of(key: Any) -> Any:
@@ -93,36 +69,36 @@ class JaxEnv(ABC):
     def begin(self, seed: Any, board: Any = None, **position: Any) -> Any:
         """Return the state of the game that `reset(seed=seed)` of an environment begins.
 
-        Args:
-            seed: An integer, Python's or a scalar, or `uint32[2]`, the high word first; never an
-                array of numpy in `jax.vmap`, which cuts it to 32 bits, without `halves`.
-            board: What to begin with instead, `(R, C)`, as in the options of `reset`.
-            position: Their other options.
+        A seed is an integer, Python's or a scalar, or `uint32[2]`, the high word first, as of
+        `halves`, without which `jax.vmap` cuts those of numpy to 32 bits.  The board `(R, C)` and
+        the position are options of `reset`.
 
         Raises:
             ValueError: If the seed or the position is unusable; of a traced board, only shape and
                 dtype are checked.
         """
-        checks.checked_options(dict.fromkeys(position), self.game.reset_options)
-        if board is None and position:
-            raise UsageError(f"{', '.join(position)} needs a board to go with it.")
-        if board is not None:
-            known = {name: value for name, value in position.items() if not _is_traced(value)}
-            shown = np.zeros(board.shape, board.dtype) if _is_traced(board) else board
-            self.game.checked_positions({"board": shown, **known})
-        given = {name: Word.of(value) for name, value in position.items()}  # the score
-        return self._begin(Word.of(seed), board, **given)
+        given = position if board is None else {"board": board, **position}
+        checks.checked_options(dict.fromkeys(given), self.game.reset_options)
+        if given:
+            known = {name: value for name, value in given.items() if not _is_traced(value)}
+            if _is_traced(board):
+                known["board"] = np.zeros(board.shape, board.dtype)
+            self.game.checked_positions(known)
+        scores = {name: Word.of(value) for name, value in position.items()}
+        return self._begin(Word.of(seed), board, **scores)
 
-    @compiled
-    def observe(self, state: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the observation and infos of a state, all but those of a step."""
-        observation, mask = self.observation(state), self.mask(state).astype(jnp.int8)
-        return observation, {"action_mask": mask} | self._infos(state, observation)
+    @jit_method
+    def step(self, state: Any, action: Any) -> Any:
+        """Play an action, and what the random stream draws; return the state and the `Step`."""
+        return self._draw(self.afterstate(state, action), state.stream)
 
-    @compiled
-    def step(self, state: Any, action: Any) -> tuple[Any, Step]:
-        """Play an action, and what the state's own random stream draws; see `Game.step`."""
-        return self._draw(self._act(state, action), state.stream)
+    def observation(self, state: Any) -> Any:
+        """Return the board, `(R, C)`, also of the state in an afterstate."""
+        return self.observe(state)[0]
+
+    def legal(self, state: Any) -> Any:
+        """Return the legal actions as bits, `int32`."""
+        return state.legal.astype(jnp.int32)
 
     def mask(self, state: Any) -> Any:
         """Return the legal actions, `(n_actions,) bool`."""
@@ -131,16 +107,17 @@ class JaxEnv(ABC):
 
     def choose(self, state: Any, bits: Any) -> Any:
         """Turn 32 random bits, or the upper ones of 64, into a legal action; 0 if there is none."""
+        bits = np.uint32(bits) if type(bits) is int else bits
+        if getattr(bits, "dtype", None) not in (np.uint32, np.uint64):
+            raise UsageError(
+                f"random bits must be uint32, as of jax.random.bits, got {checks.brief(bits)}."
+            )
+        upper = (bits >> (bits.dtype.itemsize * 8 - 32)).astype(np.uint32)
         legal = self.legal(state)
-        size = jnp.bitwise_count(legal).astype(jnp.uint32)
-        k = words.choose(words.half(bits), size).astype(jnp.int32)
+        k = words.choose(upper, jnp.bitwise_count(legal).astype(jnp.uint32)).astype(jnp.int32)
         # Before the action are those up to which there are k legal ones or fewer.
         counts = [jnp.bitwise_count(legal & (2 << i) - 1) for i in range(self.game.n_actions)]
         return sum((count <= k).astype(jnp.int32) for count in counts) * (legal > 0)
-
-    @compiled
-    def afterstate(self, state: Any, action: Any) -> Afterstate:
-        return self._act(state._replace(stream=Word(*map(jnp.zeros_like, state.stream))), action)
 
     def afterstates(self, state: Any) -> Afterstate:
         """Return what each action makes of a state, `(n_actions, ...)`."""
@@ -153,54 +130,31 @@ class JaxEnv(ABC):
 
     # What a game adds.
 
-    @property
-    @abstractmethod
-    def n_chances(self) -> int:
-        """How many chance indices there are."""
+    n_chances: ClassVar[Any]
+    """The number of chance indices."""
+    observe: ClassVar[Any]
+    """Of a state: its observation and infos, all but those of a step."""
+    afterstate: ClassVar[Any]
+    """Of a state and an action: the `Afterstate`."""
+    spawn: ClassVar[Any]
+    """Of an afterstate and a chance index: the state and `Step`; an occupied cell stays so."""
+    probabilities: ClassVar[Any]
+    """Of an afterstate: those of the chance indices, `(n_chances,) float32`."""
+    _begin: ClassVar[Any]
+    _draw: ClassVar[Any]
 
-    @abstractmethod
-    def legal(self, state: Any) -> Any:
-        """Return the legal actions as bits, `int32`."""
-
-    @abstractmethod
-    def observation(self, state: Any) -> Any:
-        """Return the board, `(R, C)`, also of the state in an afterstate."""
-
-    @abstractmethod
-    def spawn(self, afterstate: Afterstate, index: Any) -> tuple[Any, Step]:
-        """Return what follows an afterstate by a chance index; a cell that is taken stays so."""
-
-    @abstractmethod
-    def probabilities(self, afterstate: Afterstate) -> Any:
-        """Return those of the chance indices, `(n_chances,) float32`."""
-
-    @abstractmethod
-    def _begin(self, seed: Word, board: Any, **position: Any) -> Any:
-        """Begin the game of a seed, at a board or a drawn one."""
-
-    @abstractmethod
-    def _act(self, state: Any, action: Any) -> Afterstate:
-        """Return what an action makes of a state, which keeps its random stream."""
-
-    @abstractmethod
-    def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[Any, Step]:
-        """Draw what follows an afterstate from a random stream."""
-
-    @abstractmethod
-    def _infos(self, state: Any, observation: Any) -> dict[str, Any]:
-        """Return the infos that only this game has."""
-
-    def _checked(self, state: Any, action: Any) -> tuple[Any, Any, Any]:
-        """Return an action, -1 if it is none, whether it is legal, and the state that counts it."""
+    def _count(self, state: Any, action: Any) -> tuple[Any, Any, Any]:
+        """Return an action or -1, whether it is legal, the state without stream that counts it."""
         check_one(state)
         action = index_of(action, self.game.n_actions, "action")
         legal = (action >= 0) & ~state.over & (self.legal(state) >> action & 1 > 0)
         run = jnp.where(legal, 0, state.illegal_run + (~state.over).astype(jnp.int32))
-        return action, legal, state._replace(illegal_run=run)
+        stream = jax.tree.map(jnp.zeros_like, state.stream)
+        return action, legal, state._replace(stream=stream, illegal_run=run)
 
-    def _stepped(self, state: Any, terminated: Any, legal: Any, reward: Any) -> tuple[Any, Step]:
-        """Return the state that a step has led to, and what it brings."""
-        truncated = state.illegal_run >= self.max_illegal
+    def _finish(self, state: Any, legal: Any, reward: Any) -> tuple[Any, Step]:
+        """Return the state that a step has led to, over or not, and what the step brings."""
+        terminated, truncated = state.legal == 0, state.illegal_run >= self.max_illegal
         state = state._replace(over=terminated | truncated)
         observation, info = self.observe(state)
         info |= {"reward": reward, "illegal": ~legal}
@@ -227,11 +181,11 @@ def index_of(value: Any, n: int, name: str) -> Any:
 
 def look_up(table: NDArray[Any], index: Any) -> Any:
     """Return `table[index]`; it lies where the index does, which explicit axes of a mesh ask."""
-    array = jnp.asarray(table)
+    take = partial(jnp.take, jnp.asarray(table), mode="clip")
     sharding = jax.typeof(index).sharding if hasattr(jax, "typeof") else None  # JAX 0.6 has it
     if sharding is None or not sharding.mesh.explicit_axes:
-        return array[index]
-    return jax.sharding.auto_axes(lambda index: array[index], out_sharding=sharding)(index)
+        return take(index)
+    return jax.sharding.auto_axes(take, out_sharding=sharding)(index)
 
 
 def _for_each(n: int, function: Any, start: Any, state: Any) -> Any:

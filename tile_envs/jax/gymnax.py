@@ -61,10 +61,8 @@ class _Env(environment.Environment):  # type: ignore[misc]
 def gymnax_env(env_id: str, **options: Any) -> tuple[environment.Environment, Any]:
     """Return a game as gymnax has it, and its parameters; see `tile_envs.jax.make`.
 
-    Keys are the seeds of new games, and decide nothing else; the number of steps is unlimited
-    unless `max_steps_in_episode` is set.  `info` is that of the last position: after `reset`,
-    which returns none, and after an automatic one, ask `action_mask(state)` for the legal actions
-    of the new game, `(n_actions,) bool`.
+    `info` is that of the last position: after `reset`, also an automatic one, ask
+    `action_mask(state)` for the legal actions, `(n_actions,) bool`.
     """
     env = _Env(make(env_id, **options))
     return env, env.default_params

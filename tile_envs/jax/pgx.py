@@ -16,25 +16,15 @@ from tile_envs.tictactoe.positions import X
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class State:
-    """A game.
+    """A game; with side "both", for the players 0, X, and 1, O."""
 
-    Attributes:
-        game: The state in `tile_envs.jax`.
-        current_player: `int32`, 0; with side "both", 0 X and 1 O.
-        legal_action_mask: `(num_actions,) bool`, all of them when the game has ended.
-        observation: The board, as the player to move sees it.
-        rewards: `(num_players,) float32`, those of the last step.
-        terminated: `bool`, whether the game has ended.
-        truncated: `bool`, whether there were too many illegal actions in a row.
-    """
-
-    game: Any
-    current_player: Any
-    legal_action_mask: Any
-    observation: Any
-    rewards: Any
-    terminated: Any
-    truncated: Any
+    game: Any  # the state in `tile_envs.jax`
+    current_player: Any  # `int32`
+    legal_action_mask: Any  # `(num_actions,) bool`, all of them when the game has ended
+    observation: Any  # the board, as the player to move sees it
+    rewards: Any  # `(num_players,) float32`, those of the last step
+    terminated: Any  # `bool`, whether the game has ended
+    truncated: Any  # `bool`, whether there were too many illegal actions in a row
     _step_count: Any
 
     def replace(self, **changes: Any) -> State:
@@ -42,13 +32,7 @@ class State:
 
 
 class PgxEnv:
-    """A game; the key of `init` is its seed.  An illegal action changes nothing.
-
-    Attributes:
-        num_players: 1, but 2 with side "both".
-        num_actions: The number of actions, legal or not.
-        observation_shape: That of one observation.
-    """
+    """A game, with the attributes and methods of pgx's; the key of `init` is its seed."""
 
     def __init__(self, env: JaxEnv) -> None:
         self.env = env

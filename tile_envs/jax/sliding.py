@@ -7,8 +7,7 @@ empty cells to a square: with many games, each quad is an array of its own.
 """
 
 import math
-from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cache, partial
 from itertools import accumulate, chain, pairwise, starmap
 from typing import Any, NamedTuple
 
@@ -18,11 +17,11 @@ import numpy as np
 from jax import lax
 
 from tile_envs.jax import words
-from tile_envs.jax.base import Afterstate, JaxEnv, Step, check_one, compiled, index_of, look_up
+from tile_envs.jax.base import Afterstate, JaxEnv, Step, check_one, index_of, jit_method, look_up
 from tile_envs.jax.words import Word
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.pairs import TILE_BITS
-from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
+from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP, Rules
 
 Columns = Any
 """Lines from the wall on, side by side: of each column, a tuple of quads."""
@@ -43,7 +42,7 @@ class State(NamedTuple):
     board: Columns
 
 
-class Sliding(JaxEnv):
+class JaxSliding(JaxEnv):
     """A sliding game; the chance indices are `cell * tiles + tile`, tiles counted from 0 on.
 
     In its infos, `score` and `reward` are a `Word`, and so is `max_tile` in games whose faces do
@@ -54,7 +53,6 @@ class Sliding(JaxEnv):
 
     @property
     def n_chances(self) -> int:
-        """The cells times the tiles that appear."""
         return math.prod(self.game.shape) * len(self.game.distribution.tiles)
 
     def _columns(self, board: Any) -> Columns:
@@ -69,34 +67,43 @@ class Sliding(JaxEnv):
         """The quads with 1 on every cell."""
         return self._columns(np.ones(self.game.shape))
 
-    # What tiles do.
+    def _merge(self, a: Any, b: Any) -> Any:
+        """Return what quads a and b make, a being the nearer one to the wall; 0 where nothing.
 
-    @cached_property
-    def _merge(self) -> Callable[[Any, Any], Any]:
-        """What quads a and b make, a being the nearer one to the wall; 0 where nothing."""
-        merges, merged = {*self.game.rules.merges}, self.game.pairs.merged.astype(np.uint32)
-        # As in 2048 and 2584, two tiles make the next one: equal ones up to a tile, and tiles with
-        # the next one up to another.
-        most = [sum(b - a == more for a, b, _ in merges) for more in (0, 1)]
-        usual = {(a, a + more, a + more + 1) for more in (0, 1) for a in range(1, most[more] + 1)}
-        is_usual = merges == usual | {(b, a, made) for a, b, made in usual}
+        In 2048, with the first cell, the lowest byte, on the left:
 
-        def merge(a: Any, b: Any) -> Any:
-            if not is_usual:
-                both = zip(_bytes(a), _bytes(b), range(0, 32, 8), strict=True)
-                return sum(look_up(merged, x << TILE_BITS | y) << shift for x, y, shift in both)
-            equal, rising, falling = (
-                _zero(x + more * LOW ^ y) & _within(x, most[more])
-                for x, y, more in ((a, b, 0), (a, b, 1), (b, a, 1))
-            )
-            return a + LOW + rising & _spread(equal | rising | falling)
-
-        return merge
+            a       1 1 1 2   0x02010101
+            b       1 1 2 2   0x02020101
+            equal   1 1 0 1   0x01000101, which spreads to 0xff00ffff and selects
+            a + 1   2 2 2 3   0x03020202, which leaves
+                    2 2 0 3   0x03000202
+        """
+        usual = _usual_merges(self.game.rules)
+        if usual is None:
+            merged = self.game.pairs.merged.astype(np.uint32)
+            both = zip(_bytes(a), _bytes(b), range(0, 32, 8), strict=True)
+            return sum(look_up(merged, x << TILE_BITS | y) << shift for x, y, shift in both)
+        equal, rising, falling = (
+            _zero(x + more * LOW ^ y) & _within(x, usual[more])
+            for x, y, more in ((a, b, 0), (a, b, 1), (b, a, 1))
+        )
+        return a + LOW + rising & _spread(equal | rising | falling)
 
     def _push(self, columns: Columns) -> tuple[Columns, Word]:
-        """Push lines to index 0; return them, and the sum of the faces of merged tiles."""
+        """Push lines to index 0; return them, and the sum of the faces of merged tiles.
 
-        def bubble(_: Any, columns: Columns) -> Columns:  # empty cells go to the high end
+        A word holds a cell of four lines, which are pushed at once.  Here a row is a word, a column
+        a line, and the wall is above.  `merge` takes the first two words; then the first one is
+        done, and goes to the end.
+
+              board   bubble    merge     merge     merge     turn     bubble
+            1 0 1 2   1 1 1 2   0 0 2 0   2 0 3 2   0 0 0 0   2 2 1 3   2 2 1 3
+            1 1 2 2   1 1 2 2   2 0 3 2   2 0 3 0   2 2 1 3   0 0 2 0   3 0 2 2
+            2 0 3 2   2 0 3 2   2 0 3 0   2 2 1 3   0 0 2 0   3 0 4 2   0 0 4 0
+            2 1 3 0   2 0 3 0   2 2 1 3   0 0 2 0   3 0 4 2   0 0 0 0   0 0 0 0
+        """
+
+        def bubble(_: Any, columns: Columns) -> Columns:  # empty cells go to the end, one round
             moved = []
             for line in map(list, columns):
                 for i in range(len(line) - 1):
@@ -105,7 +112,7 @@ class Sliding(JaxEnv):
                 moved.append(tuple(line))
             return tuple(moved)
 
-        def merge(_: Any, carry: Any) -> Any:  # the first two cells; then the next one is first
+        def merge(_: Any, carry: Any) -> Any:
             columns, pays = [], carry[1]
             for a, b, *others in carry[0]:
                 tiles = self._merge(a, b)
@@ -143,7 +150,7 @@ class Sliding(JaxEnv):
                     to_high |= empty_b & ~empty_a & there
                     to_high |= merged if is_symmetric else self._merge(b, a)
             found = (to_low != 0).astype(jnp.int32) | (to_high != 0).astype(jnp.int32) << 1
-            return _transposed(columns), _transposed(cells), bits << 2 | found
+            return _transpose(columns), _transpose(cells), bits << 2 | found
 
         zero = (board[0][0] & NONE).astype(jnp.int32)
         _, _, bits = _repeat(2, look, (board, self._cells, zero))
@@ -154,58 +161,55 @@ class Sliding(JaxEnv):
             bits = jnp.where(ends > 0, 0, bits)
         return bits.astype(jnp.uint8)
 
-    # The functions of the game.
-
-    @compiled
+    @jit_method
     def _begin(self, seed: Word, board: Any, **position: Any) -> State:
         stream, none = words.mix(seed), seed.low & NONE
         quads = self._columns(np.zeros(self.game.shape) if board is None else board)
         quads = jax.tree.map(lambda quad: quad | none, quads)
         for fixed in self.game.start.tiles if board is None else ():
-            stream = words.advanced(stream)
-            word = words.mix(stream)
-            quads = _placed(quads, self._drawn_cell(quads, word), fixed or self._tile(word))
+            stream, word = words.draw(stream)
+            quads = _place(quads, self._draw_cell(quads, word), fixed or self._tile(word))
         score = words.add(Word(none, none), position.get("score", Word.of(0)))
         return State(stream, none > 0, self._legal(quads), score, none.astype(jnp.int32), quads)
 
-    def _act(self, state: State, action: Any) -> Afterstate:
-        action, legal, state = self._checked(state, action)
+    @jit_method
+    def afterstate(self, state: State, action: Any) -> Afterstate:
+        action, legal, state = self._count(state, action)
         is_vertical = (action == UP) | (action == DOWN)
         is_reversed = (action == DOWN) | (action == RIGHT)
 
-        def turned(columns: Columns) -> Columns:
+        def turn(columns: Columns) -> Columns:
             up, left = (tuple(x[:n][::-1] + x[n:] for x in columns) for n in self.game.shape)
             return _where(is_reversed, _where(is_vertical, up, left), columns)
 
-        lines = _where(is_vertical, state.board, _transposed(state.board))
-        pushed, pays = self._push(turned(lines))
-        lines = turned(pushed)
-        board = _where(legal, _where(is_vertical, lines, _transposed(lines)), state.board)
+        lines = _where(is_vertical, state.board, _transpose(state.board))
+        pushed, pays = self._push(turn(lines))
+        lines = turn(pushed)
+        board = _where(legal, _where(is_vertical, lines, _transpose(lines)), state.board)
         reward = _where(legal, pays, Word(NONE, NONE))
         score = words.add(state.score, reward)
         return Afterstate(state._replace(score=score, board=board), legal, reward)
 
     def _draw(self, afterstate: Afterstate, stream: Word) -> tuple[State, Step]:
-        stream = words.advanced(stream, afterstate.legal)
-        word, state = words.mix(stream), afterstate.state._replace(stream=stream)
-        cells = self._drawn_cell(state.board, word)
-        return self._appeared(afterstate._replace(state=state), cells, self._tile(word))
+        stream, word = words.draw(stream, afterstate.legal)
+        cells = self._draw_cell(afterstate.state.board, word)
+        state, step = self._arrive(afterstate, cells, self._tile(word))
+        return state._replace(stream=stream), step
 
-    @compiled
+    @jit_method
     def spawn(self, afterstate: Afterstate, index: Any) -> tuple[State, Step]:
         tiles = np.array(self.game.distribution.tiles, np.uint32)
         cell, number = jnp.divmod(index_of(index, self.n_chances, "index"), len(tiles))
         chosen = np.arange(math.prod(self.game.shape)).reshape(self.game.shape) == cell
         board = afterstate.state.board
         cells = jax.tree.map(lambda x, quad: x & _zero(quad), self._columns(chosen), board)
-        return self._appeared(afterstate, cells, look_up(tiles, number))
+        return self._arrive(afterstate, cells, look_up(tiles, number))
 
-    def _appeared(self, afterstate: Afterstate, cells: Columns, tile: Any) -> tuple[State, Step]:
+    def _arrive(self, afterstate: Afterstate, cells: Columns, tile: Any) -> tuple[State, Step]:
         """Let a tile appear after a legal action, and see what that has led to."""
         state, legal, reward = afterstate
-        board = _placed(state.board, cells, tile * legal.astype(jnp.uint32))
-        bits = self._legal(board)
-        return self._stepped(state._replace(legal=bits, board=board), bits == 0, legal, reward)
+        board = _place(state.board, cells, tile * legal.astype(jnp.uint32))
+        return self._finish(state._replace(legal=self._legal(board), board=board), legal, reward)
 
     def probabilities(self, afterstate: Afterstate) -> Any:
         empty = self.observation(afterstate.state)[..., None] == 0
@@ -213,7 +217,7 @@ class Sliding(JaxEnv):
         drawn = (empty * shares / empty.sum()).reshape(-1)
         return jnp.where(afterstate.legal, drawn, np.arange(self.n_chances) == 0)
 
-    def _drawn_cell(self, board: Columns, word: Word) -> Columns:
+    def _draw_cell(self, board: Columns, word: Word) -> Columns:
         """Return the cell that a word picks, of those that are empty in reading order, as flags."""
         empty = jax.tree.map(lambda quad, inside: _zero(quad) & inside, board, self._cells)
         rows = chain.from_iterable(zip(*empty, strict=True))
@@ -230,19 +234,30 @@ class Sliding(JaxEnv):
                 tile = jnp.where(word.low >= np.uint32(threshold), other, tile)
         return jnp.uint32(tile)
 
-    def legal(self, state: State) -> Any:
-        return state.legal.astype(jnp.int32)
-
-    def observation(self, state: State) -> Any:
+    @jit_method
+    def observe(self, state: State) -> tuple[Any, dict[str, Any]]:
         check_one(state)
         rows, columns = self.game.shape
         cells = lax.bitcast_convert_type(jnp.array(state.board).T, jnp.uint8)
-        return cells.reshape(len(cells), -1)[:rows, :columns]
+        observation = cells.reshape(len(cells), -1)[:rows, :columns]
+        most: Any = self._face(observation.max().astype(jnp.uint32))
+        if not self.game.rules.faces[-1] >> 31:
+            most = most.low.astype(jnp.int32)
+        mask = self.mask(state).astype(jnp.int8)
+        return observation, {"action_mask": mask, "score": state.score, "max_tile": most}
 
-    def _infos(self, state: State, observation: Any) -> dict[str, Any]:
-        most = self._face(observation.max().astype(jnp.uint32))
-        is_wide = self.game.rules.faces[-1] >> 31
-        return {"score": state.score, "max_tile": most if is_wide else most.low.astype(jnp.int32)}
+
+@cache
+def _usual_merges(rules: Rules) -> tuple[int, int] | None:
+    """Return up to which tiles equal ones, and ones that follow each other, make the next tile.
+
+    None, if other tiles merge than these, or into others, as they do not in 2048 and 2584.
+    """
+    equal, following = (sum(b - a == more for a, b, _ in rules.merges) for more in (0, 1))
+    usual = {(a, a, a + 1) for a in range(1, equal + 1)}
+    for a in range(1, following + 1):
+        usual |= {(a, a + 1, a + 2), (a + 1, a, a + 2)}
+    return (equal, following) if {*rules.merges} == usual else None
 
 
 # Written out, boards of 5×5 would compile for long.  What a loop changes begins as a value that
@@ -273,7 +288,7 @@ def _bytes(quad: Any) -> list[Any]:
     return [quad >> shift & 0xFF for shift in range(0, 32, 8)]
 
 
-def _placed(board: Columns, cells: Columns, tile: Any) -> Columns:
+def _place(board: Columns, cells: Columns, tile: Any) -> Columns:
     """Set a tile on the cells of flags."""
     return jax.tree.map(lambda quad, flags: quad | flags * tile, board, cells)
 
@@ -282,17 +297,17 @@ def _where(condition: Any, these: Any, others: Any) -> Any:
     return jax.tree.map(partial(jnp.where, condition), these, others)
 
 
-def _transposed(columns: Columns) -> Columns:
+def _transpose(columns: Columns) -> Columns:
     """Return the lines across, side by side."""
     side = len(columns[0])
     across = []
     for i in range(0, side, QUAD):
         blocks = [(*column[i : i + QUAD], *(NONE,) * QUAD)[:QUAD] for column in columns]
-        across.append(tuple(chain.from_iterable(starmap(_transposed_quads, blocks)))[:side])
+        across.append(tuple(chain.from_iterable(starmap(_transpose_quads, blocks)))[:side])
     return tuple(across)
 
 
-def _transposed_quads(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, ...]:
+def _transpose_quads(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, ...]:
     for shift, low in ((16, np.uint32(0xFFFF)), (8, np.uint32(0xFF00FF))):
         ac, bd = (a >> shift ^ c) & low, (b >> shift ^ d) & low
         a, b, c, d = a ^ ac << shift, c ^ ac, b ^ bd << shift, d ^ bd

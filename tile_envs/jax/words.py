@@ -1,19 +1,14 @@
-"""64-bit words as two of 32 bits, as JAX has no others by default, and SplitMix64 over them.
-
-The random streams are those of `tile_envs.base.random_stream`, to the bit.
-"""
-
-from __future__ import annotations
+"""64-bit words as two of 32 bits, as JAX has no others by default, and SplitMix64 over them."""
 
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tile_envs.base.checks import as_array, as_integer, brief
-from tile_envs.base.random_stream import LOW_HALF, MIX_FACTORS, MIX_SHIFTS, STRIDE
+from tile_envs.base.random_stream import LOW_HALF, MIX_FACTORS, MIX_SHIFTS, STRIDE, checked_seeds
 from tile_envs.errors import UsageError
 
 
@@ -24,11 +19,10 @@ class Word(NamedTuple):
     low: Any
 
     @classmethod
-    def of(cls, value: Any) -> Word:
+    def of(cls, value: Any) -> "Word":
         """Return an integer modulo 2**64: Python's, a scalar, or `uint32[2]`, the high word first.
 
-        Raises:
-            ValueError: If it is none of these.
+        A `ValueError` refuses other values.
         """
         if isinstance(value, Word):
             return value
@@ -55,20 +49,12 @@ class Word(NamedTuple):
         return high << np.uint64(32) | low
 
 
-def halves(integers: ArrayLike) -> Any:
+def halves(integers: Any) -> Any:
     """Return integers modulo 2**64 `(n,)` as `(n, 2) uint32`, which `jax.vmap(env.begin)` takes.
 
-    Raises:
-        ValueError: If they are not integers.
+    A `ValueError` refuses other values.
     """
-    wide = as_array(integers)
-    if wide.dtype.kind not in "iu":  # numpy makes floats of those that no type of its own holds
-        exact = np.asarray(integers, object)
-        numbers: list[Any] = [as_integer(value) for value in exact.flat]
-        if None in numbers:
-            raise UsageError(f"seeds must be integers, got {brief(integers)}.")
-        wide = np.array([n % (1 << 64) for n in numbers], np.uint64).reshape(exact.shape)
-    wide = wide.astype(np.uint64)
+    wide = checked_seeds(np.asarray(integers) if isinstance(integers, jax.Array) else integers)
     return jnp.asarray(np.stack([wide >> np.uint64(32), wide], axis=-1).astype(np.uint32))
 
 
@@ -78,9 +64,10 @@ def add(a: Word, b: Word) -> Word:
     return Word(a.high + b.high + (low < b.low).astype(jnp.uint32), low)
 
 
-def advanced(position: Word, draws: Any = 1) -> Word:
-    """Return where a random stream is after 0 draws or 1."""
-    return add(position, Word(*(half * jnp.uint32(draws) for half in Word.of(STRIDE))))
+def draw(position: Word, draws: Any = 1) -> tuple[Word, Word]:
+    """Return where a random stream is after 0 draws or 1, and the word that it has there."""
+    position = add(position, Word(*(half * jnp.uint32(draws) for half in Word.of(STRIDE))))
+    return position, mix(position)
 
 
 def mix(position: Word) -> Word:
@@ -89,14 +76,6 @@ def mix(position: Word) -> Word:
         folded = Word(position.high ^ position.high >> shift, position.low ^ low)
         position = _times(folded, Word.of(factor))
     return position
-
-
-def half(bits: Any) -> Any:
-    """Return random bits as `uint32`, of 64 the upper ones, as `random_stream` does."""
-    bits = np.uint32(bits) if type(bits) is int else bits
-    if getattr(bits, "dtype", None) not in (np.uint32, np.uint64):
-        raise UsageError(f"random bits must be uint32, as of jax.random.bits, got {brief(bits)}.")
-    return (bits >> (bits.dtype.itemsize * 8 - 32)).astype(np.uint32)
 
 
 def choose(bits: Any, n: Any) -> Any:

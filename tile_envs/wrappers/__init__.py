@@ -2,16 +2,17 @@
 
     envs = OneHotPlanes(gym.make_vec("Tiles2048-v0", 64))
 
-Of a vector environment they make their namesakes in `tile_envs.wrappers.vector`, which do the same
-to every game, in every autoreset mode.  A subclass of yours is for one game; one for many derives
-from the namesake.
+Around a vector environment, the constructor returns the class of the same name in
+`tile_envs.wrappers.vector`, which does the same to every game, in every autoreset mode.  A subclass
+of yours is for one game; one for many derives from that class.
 
 The order, from an environment of this package outwards: `Log2Reward`, `ShapeReward`,
 `ReplaceIllegal`, `PenalizeIllegal`, `OneHotPlanes`, `FlatObservation`, `MaskInObservation` or
-`AfterstatesInObservation`; leave out what you do not need.
+`AfterstatesInObservation`; leave out what you do not need.  A `ValueError` refuses another order,
+and arguments and environments that are not as described.
 """
 
-from typing import Any, SupportsFloat
+from typing import Any, ClassVar, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -45,6 +46,7 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         RecordConstructorArgs.__init__(self, **arguments)
         super().__init__(env)
+        transforms.check_order(env, type(self))
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, `(actions,) bool`."""
@@ -53,11 +55,14 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 class _TransformObservation(_Wrapper):
-    """Passes every observation, with its info, through a transform."""
+    """Passes every observation, with its info, through a transform of that `kind`."""
 
-    def __init__(self, env: AnyEnv, transform: Any, **arguments: Any) -> None:
+    kind: ClassVar[Any]
+
+    def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         super().__init__(env, **arguments)
-        self._transform, self.observation_space = transform, transform.space
+        self._transform = self.kind(env, **arguments)
+        self.observation_space = self._transform.space
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**kwargs)
@@ -74,28 +79,24 @@ class OneHotPlanes(_TransformObservation):
     Plane 0 marks the empty cells.  In the sliding games plane t marks the tiles of index t (18
     planes for 2048, 32 for 2584); in tic-tac-toe plane 1 marks one's own cells, plane 2 the
     other's.
-
-    Raises:
-        ValueError: If the observations are not boards.
     """
 
+    kind = transforms.Planes
+
     def __init__(self, env: AnyEnv, dtype: DTypeLike = np.uint8) -> None:
-        transform = transforms.Planes(env.observation_space, dtype)
-        super().__init__(env, transform, dtype=np.dtype(dtype).name)
+        super().__init__(env, dtype=np.dtype(dtype).name)
 
 
 class FlatObservation(_TransformObservation):
-    """Every observation as one row of numbers, for networks that take nothing else.
+    """Every observation, an array, as one row of numbers, for networks that take nothing else.
 
     Around `OneHotPlanes` it gives one-hot vectors; alone, the tile indices.
-
-    Raises:
-        ValueError: If the observations are not arrays.
     """
 
+    kind = transforms.Flat
+
     def __init__(self, env: AnyEnv, dtype: DTypeLike = np.float32) -> None:
-        transform = transforms.Flat(env.observation_space, dtype)
-        super().__init__(env, transform, dtype=np.dtype(dtype).name)
+        super().__init__(env, dtype=np.dtype(dtype).name)
 
 
 class MaskInObservation(_TransformObservation):
@@ -108,19 +109,12 @@ class MaskInObservation(_TransformObservation):
     | Tianshou | `"obs"` | `"mask"` | `int8` or `bool` |
     | TorchRL | `"observation"` | `"action_mask"` | `bool` |
 
-    The mask of a game that has terminated is all zero; `GameVectorEnv.action_masks` says why that
-    matters.
-
-    Args:
-        env: Any environment of this package, or one wrapped already.
-        observation_key: Where the observation goes.
-        mask_key: Where the mask goes, `(actions,)`.
-        mask_dtype: That of the mask: `int8`, `bool` or `float32`.
-        mask_space: The kind of space of the mask, `"Box"` or `"MultiBinary"`, which holds `int8`.
-
-    Raises:
-        ValueError: If there is no such dtype or kind of space.
+    The mask `(actions,)` is `int8`, `bool` or `float32`; its space is a `"Box"` or, of `int8`,
+    `"MultiBinary"`.  That of a game that has terminated is all zero; `GameVectorEnv.action_masks`
+    says why that matters.
     """
+
+    kind = transforms.MaskBeside
 
     def __init__(
         self,
@@ -130,10 +124,8 @@ class MaskInObservation(_TransformObservation):
         mask_dtype: DTypeLike = np.int8,
         mask_space: str = "Box",
     ) -> None:
-        options: dict[str, Any] = {"observation_key": observation_key, "mask_key": mask_key}
-        options |= {"mask_dtype": np.dtype(mask_dtype).name, "mask_space": mask_space}
-        transform = transforms.MaskBeside(env.observation_space, env.action_space, **options)
-        super().__init__(env, transform, **options)
+        keys = {"observation_key": observation_key, "mask_key": mask_key}
+        super().__init__(env, **keys, mask_dtype=np.dtype(mask_dtype).name, mask_space=mask_space)
 
 
 class AfterstatesInObservation(_TransformObservation):
@@ -145,72 +137,43 @@ class AfterstatesInObservation(_TransformObservation):
     | `action_mask` | `(actions,) int8` |
     | `afterstates` | `(actions, R, C)`, before the reply; the board itself for illegal actions |
     | `rewards` | `(actions,) int64`, those of the game, 0 for illegal actions |
-
-    Raises:
-        ValueError: If it is no environment of this package, or its observations are not boards.
     """
 
-    def __init__(self, env: AnyEnv) -> None:
-        game = transforms.checked_game(env, self)
-        super().__init__(env, transforms.AfterstatesBeside(env.observation_space, game))
+    kind = transforms.AfterstatesBeside
 
 
 class Log2Reward(_Wrapper):
     """The logarithm to the base 2 of the reward of a sliding game; 0 stays 0.
 
     Faces grow exponentially with the work that goes into them; their logarithms do not.
-
-    Raises:
-        ValueError: If the game is tic-tac-toe, or the environment has `PenalizeIllegal` or this
-            wrapper around it already.
     """
 
-    role = "Log2Reward"
-
-    def __init__(self, env: AnyEnv) -> None:
-        super().__init__(env)
-        transforms.checked_in_place(env, self)
-
     def step(self, action: Any) -> Step:
-        """Play a step; its reward is a logarithm."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, float(transforms.log2(reward)), terminated, truncated, info
+        return observation, float(np.log2(max(float(reward), 1.0))), terminated, truncated, info
 
 
 class ShapeReward(_Wrapper):
     """Adds `gamma * potential(board after) - potential(board before)` to the reward of each step.
 
-    The potential of a board on which a game has terminated counts as 0, so that optimal policies
-    stay the same (Ng, Harada and Russell, 1999); a game that is truncated keeps that of its last
-    board.  `info["unshaped_reward"]` is the reward to which it adds; `info["score"]` stays as it
-    is.
-
-    Args:
-        env: An environment of a sliding game.
-        potential: Weights of `"empty"`, `"monotonicity"` and `"merges"` (see
-            `tile_envs.wrappers.potentials`), such as `{"empty": 1.0, "merges": 0.5}`; or a function
-            that returns `(n,)` numbers for boards `(n, R, C)`.
-        gamma: The discount factor that the algorithm learns with.
-
-    Raises:
-        ValueError: If an argument is not as described, or a wrapper inside changes observations or
-            is `PenalizeIllegal` or this one.
+    The potential is weights of `"empty"`, `"monotonicity"` and `"merges"` (see
+    `tile_envs.wrappers.potentials`), such as `{"empty": 1.0, "merges": 0.5}`, or a function that
+    returns `(n,)` numbers for boards `(n, R, C)`; gamma is the discount factor that the algorithm
+    learns with.  On a board on which a game has terminated the potential counts as 0, so that
+    optimal policies stay the same (Ng, Harada and Russell, 1999); a game that is truncated keeps
+    that of its last board.  `info["unshaped_reward"]` is the reward to which it adds;
+    `info["score"]` stays as it is.
     """
-
-    role = "ShapeReward"
 
     def __init__(self, env: AnyEnv, potential: Potential, gamma: float) -> None:
         super().__init__(env, potential=plain(potential), gamma=plain(gamma))
-        game = transforms.checked_in_place(env, self)
-        self._shaping = Shaping(env.observation_space, game, potential, gamma)
+        self._shaping = Shaping(env, potential, gamma)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """Start a new game."""
         observation, info = self.env.reset(**kwargs)
         return observation, info | {transforms.UNSHAPED: 0.0}
 
     def step(self, action: Any) -> Step:
-        """Play a step; its reward is shaped."""
         # Of the board of now, as a state may have been set since the last step.
         start = self._shaping.potentials(self.env.get_wrapper_attr("get_state")()["board"][None])
         observation, reward, terminated, truncated, info = self.env.step(action)
@@ -220,22 +183,17 @@ class ShapeReward(_Wrapper):
 
 
 class _CountIllegal(_Wrapper):
-    """Counts the illegal actions of each game in `info["illegal_actions"]`.
-
-    It subtracts a penalty for each, or replaces them by legal ones.
-    """
+    """Counts illegal actions in an info, subtracts a penalty for each, or replaces them."""
 
     _penalty, _replaces = 0.0, False
 
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
         super().__init__(env, **arguments)
-        transforms.checked_in_place(env, self)
         self._count = 0
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**kwargs)
-        self._count = 0
-        info[transforms.COUNT] = 0
+        self._count = info[transforms.COUNT] = 0
         return observation, info
 
     def step(self, action: Any) -> Step:
@@ -256,18 +214,10 @@ class _CountIllegal(_Wrapper):
 class PenalizeIllegal(_CountIllegal):
     """Subtracts a penalty from the reward of each illegal action, for algorithms without masks.
 
-    `info["illegal_actions"]` counts the illegal actions since the last reset.  An illegal action
-    leaves the board as it is; to go on in the game nevertheless, put `ReplaceIllegal` inside.
-
-    Args:
-        env: Any environment of this package, or one wrapped already.
-        penalty: What an illegal action costs, in the units of the rewards it gets from `env`.
-
-    Raises:
-        ValueError: If it is another environment, or the penalty is negative or not finite.
+    It is at least 0, in the units of the rewards of `env`.  `info["illegal_actions"]` counts the
+    illegal actions since the last reset.  An illegal action leaves the board as it is; to go on in
+    the game nevertheless, put `ReplaceIllegal` inside.
     """
-
-    role = "PenalizeIllegal"
 
     def __init__(self, env: AnyEnv, penalty: float) -> None:
         self._penalty = transforms.checked_penalty(penalty)
@@ -282,10 +232,6 @@ class ReplaceIllegal(_CountIllegal):
     better where an algorithm takes them.  Around it, `PenalizeIllegal` keeps a policy from settling
     on one action, which costs nothing here where it is illegal.  The game's random stream decides
     the choice, and stays where it is.
-
-    Raises:
-        ValueError: If it is no environment of this package, or `PenalizeIllegal` is inside.
     """
 
-    role = "ReplaceIllegal"
     _replaces = True

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import as_array, as_number, brief, listed
+from tile_envs.base.checks import as_array, as_number, brief, checked_probability, listed
 from tile_envs.errors import UsageError
-from tile_envs.sliding import Rules, SlidingGame
+from tile_envs.sliding import Rules
 from tile_envs.wrappers.transforms import checked_boards_space
 
 Boards = NDArray[np.uint8]
@@ -52,11 +52,8 @@ POTENTIALS = {"empty": empty, "monotonicity": monotonicity, "merges": merges}
 class Shaping:
     """The rewards that a potential adds; see `tile_envs.wrappers.ShapeReward`."""
 
-    def __init__(self, space: Any, game: SlidingGame, potential: Potential, gamma: float) -> None:
-        checked_boards_space(space, "potentials")
-        discount = as_number(gamma)
-        if discount is None or not 0 <= discount <= 1:
-            raise UsageError(f"gamma must be a number from 0 to 1, got {gamma!r}.")
+    def __init__(self, env: Any, potential: Potential, gamma: float) -> None:
+        checked_boards_space(env, "potentials")
         given = potential if isinstance(potential, Mapping) else {}
         weights: Any = {name: as_number(weight) for name, weight in given.items()}
         finite = all(w is not None and math.isfinite(w) for w in weights.values())
@@ -65,7 +62,8 @@ class Shaping:
                 f"potential must be finite weights of {listed(POTENTIALS)}, or a function of "
                 f"boards, got {brief(potential)}."
             )
-        self._gamma, self._weights, self._rules = discount, weights, game.rules
+        self._gamma, self._weights = checked_probability(gamma, "gamma"), weights
+        self._rules: Rules = env.unwrapped.game.rules
         self._potential = potential if callable(potential) else self._weighted
 
     def added(self, start: Floats, boards: Boards, terminations: Any) -> Floats:

@@ -21,48 +21,44 @@ Step = tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]
 
 
 class _Wrapper(VectorWrapper):
+    """The base of all wrappers, which passes on what `GameVectorEnv` adds to Gymnasium's."""
+
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
+        transforms.check_order(env, type(self))
         self._games = cast("GameVectorEnv[Game]", env.unwrapped)
 
     @property
     def autoreset_mode(self) -> AutoresetMode:
-        """When ended games are reset."""
         return self._games.autoreset_mode
 
     @property
     def game(self) -> Game:
-        """The game that is played."""
         return self._games.game
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
-        """Draw a legal action for every game, `(num_envs,)`."""
         return self._games.sample_legal_actions()
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions, `(num_envs, actions) bool`."""
         return self._games.action_masks()
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Return an attribute of every game, or what its method returns; see `GameVectorEnv`."""
         if name in SINGLE:
             return (getattr(self, SINGLE[name]),) * self.num_envs
         return self._games.call(name, *args, **kwargs)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every game; see `call`."""
         return self.call(name)
 
 
 class _TransformObservation(_Wrapper):
-    """Passes all observations, final ones too, with their infos through a transform."""
+    """Passes observations, final ones too, with their infos through a transform of that `kind`."""
 
     kind: ClassVar[Any]
-    """The transform, which takes the observation space and the arguments."""
 
     def __init__(self, env: AnyVectorEnv, *args: Any, **kwargs: Any) -> None:
         super().__init__(env)
-        self._transform = self.kind(env.single_observation_space, *args, **kwargs)
+        self._transform = self.kind(env, *args, **kwargs)
         self.single_observation_space = self._transform.space
         self.observation_space = batch_space(self._transform.space, env.num_envs)
 
@@ -98,17 +94,13 @@ class MaskInObservation(_TransformObservation):
 
     kind = transforms.MaskBeside
 
-    def __init__(self, env: AnyVectorEnv, *args: Any, **kwargs: Any) -> None:
-        super().__init__(env, env.single_action_space, *args, **kwargs)
-
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """Start new games."""
         observations, infos = self.env.reset(**kwargs)
-        told = infos
+        reported = infos
         if not isinstance(self._games, GameVectorEnv):
-            # Gymnasium's own environments tell the masks of those games alone that were reset.
-            told = infos | {"action_mask": np.array(self.env.unwrapped.call("action_masks"))}
-        return self._transform(observations, told), infos
+            # Gymnasium's own environments report the masks of those games alone that were reset.
+            reported = infos | {"action_mask": np.array(self._games.call("action_masks"))}
+        return self._transform(observations, reported), infos
 
 
 class AfterstatesInObservation(_TransformObservation):
@@ -116,43 +108,28 @@ class AfterstatesInObservation(_TransformObservation):
 
     kind = transforms.AfterstatesBeside
 
-    def __init__(self, env: AnyVectorEnv) -> None:
-        super().__init__(env, transforms.checked_game(env, self))
-
 
 class Log2Reward(_Wrapper):
     """The logarithms to the base 2 of the rewards; see `tile_envs.wrappers.Log2Reward`."""
 
-    role = "Log2Reward"
-
-    def __init__(self, env: AnyVectorEnv) -> None:
-        super().__init__(env)
-        transforms.checked_in_place(env, self)
-
     def step(self, actions: Any) -> Step:
-        """Play a step; its rewards are logarithms."""
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        return observations, transforms.log2(rewards), terminations, truncations, infos
+        observations, rewards, *ends, infos = self.env.step(actions)
+        return observations, np.log2(np.maximum(rewards, 1)), *ends, infos
 
 
 class ShapeReward(_Wrapper):
     """Adds the differences of a potential to the rewards; see `tile_envs.wrappers.ShapeReward`."""
 
-    role = "ShapeReward"
-
     def __init__(self, env: AnyVectorEnv, potential: Potential, gamma: float) -> None:
         super().__init__(env)
-        game = transforms.checked_in_place(env, self)
-        self._shaping = Shaping(env.single_observation_space, game, potential, gamma)
+        self._shaping = Shaping(env, potential, gamma)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """Start new games."""
         observations, infos = self.env.reset(**kwargs)
         _report(infos, transforms.UNSHAPED, np.zeros(self.num_envs))
         return observations, infos
 
     def step(self, actions: Any) -> Step:
-        """Play a step; its rewards are shaped."""
         before = self._games.get_state()  # may have been set since the last step
         start = self._shaping.potentials(before["board"])
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
@@ -174,7 +151,6 @@ class _CountIllegal(_Wrapper):
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        transforms.checked_in_place(env, self)
         self._indices = np.arange(self.num_envs)
         self._counts = np.zeros(self.num_envs, np.int64)
 
@@ -200,8 +176,7 @@ class _CountIllegal(_Wrapper):
         _report(infos, transforms.COUNT, self._counts)
         if "final_info" in infos:
             self._counts[infos["_final_info"]] = 0
-        rewards = rewards - self._penalty * illegal
-        return observations, rewards, terminations, truncations, infos
+        return observations, rewards - self._penalty * illegal, terminations, truncations, infos
 
 
 def _report(infos: dict[str, Any], name: str, values: NDArray[Any]) -> None:
@@ -216,8 +191,6 @@ def _report(infos: dict[str, Any], name: str, values: NDArray[Any]) -> None:
 class PenalizeIllegal(_CountIllegal):
     """Subtracts a penalty for illegal actions; see `tile_envs.wrappers.PenalizeIllegal`."""
 
-    role = "PenalizeIllegal"
-
     def __init__(self, env: AnyVectorEnv, penalty: float) -> None:
         super().__init__(env)
         self._penalty = transforms.checked_penalty(penalty)
@@ -226,5 +199,4 @@ class PenalizeIllegal(_CountIllegal):
 class ReplaceIllegal(_CountIllegal):
     """Plays legal actions in place of illegal ones; see `tile_envs.wrappers.ReplaceIllegal`."""
 
-    role = "ReplaceIllegal"
     _replaces = True
