@@ -50,12 +50,17 @@ def play(world: World, i: int, action: Word) -> float:
 
 @compiled
 def begin(world: World, i: int) -> None:
-    board, listed = world.boards[i], world.listed
+    begin_by(world, world.listed, i)  # an argument: numba drops the branch on it if it is None
+
+
+@compiled
+def begin_by(world: World, listed: Any, i: int) -> None:
+    board = world.boards[i]
     world.scores[i] = 0
     for cell in range(len(board)):
         board[cell] = 0
     position, tiles = world.streams[i], world.start
-    if len(listed):
+    if listed is not None:
         position += NEXT
         word = mixed(position)
         if word & LOW_HALF < Word(world.threshold):
@@ -141,7 +146,8 @@ PLAY, BEGIN = loops(World, len(ACTIONS), begin, play, show)
 def loops_of(game: SlidingGame) -> Loops:
     """Return the loops of a game whose tiles are placed uniformly."""
     start, n_cells, pairs = game.start, game.shape[0] * game.shape[1], game.pairs
-    starts = np.array(start.tiles, np.uint64), start.listed.reshape(-1, n_cells), start.threshold
+    listed = start.listed.reshape(-1, n_cells) if len(start.listed) else None
+    starts = np.array(start.tiles, np.uint64), listed, start.threshold
     looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
     tables = *game.shape, Word(game.last_tile), *looked_up, *starts, *spawn_tables(game)
     return Loops(PLAY, BEGIN, _shown, _state, tables)
