@@ -1,13 +1,11 @@
-"""The registered games by their ids, and any game from JSON or as a vector environment."""
+"""The registered games by their ids, and any game as a vector environment."""
 
 import importlib
-import json
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from functools import cache
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import gymnasium as gym
 from gymnasium.envs.registration import find_highest_version, load_env_creator
@@ -116,16 +114,6 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
     if (limit := options.get("max_episode_steps")) is not None:
         env.max_episode_steps = checked_count(limit, "max_episode_steps")
     return env
-
-
-def game_from_json(text: str) -> Game:
-    """Return the game that a game's `to_json` wrote; a `ValueError` says if it is none."""
-    entries = json.loads(text)
-    for kind in filter(is_dataclass, Game.__subclasses__()):
-        if isinstance(entries, dict) and entries.keys() <= {field.name for field in fields(kind)}:
-            with suppress(TypeError):  # a field is missing
-                return cast(Game, kind(**entries))
-    raise UsageError(f"expected a game as its to_json() wrote it, got {brief(text)}.")
 
 
 def vector_env(game: Game, num_envs: int, **options: Any) -> GameVectorEnv[Any]:
