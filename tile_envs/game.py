@@ -82,15 +82,6 @@ class Game(ABC):
     begins with `streams`, `over` and `legal`: the random streams, the games that have ended and the
     legal actions, as bits.  It is saved, stacked and indexed array by array.  A `ValueError`
     refuses one of another form, whose values are not checked, and boards that are not of the game.
-
-    Examples:
-        >>> import gymnasium as gym, numpy as np, tile_envs
-        >>> game = gym.make("Tiles2048-v0").unwrapped.game
-        >>> state = game.begin([7, 8])
-        >>> state, step = game.step(state, [0, 3])
-        >>> step.rewards, game.masks(state).shape
-        (array([4., 4.]), (2, 4))
-        >>> first = type(state)(*(array[:1] for array in state))
     """
 
     shape: tuple[int, int]

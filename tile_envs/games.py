@@ -75,10 +75,8 @@ def named(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, Any]:
         return env, given
     spec = getattr(env, "spec", None)
     if not spec or spec.additional_wrappers or isinstance(env, gym.vector.VectorWrapper):
-        raise UsageError(
-            "env must be an id, such as 'Tiles2048-v0', or an environment from gym.make without "
-            f"wrappers, got {brief(env)}."
-        )
+        wanted = "an id, such as 'Tiles2048-v0', or an environment from gym.make without wrappers"
+        raise UsageError(f"env must be {wanted}, got {brief(env)}.")
     kwargs = {"max_episode_steps": spec.max_episode_steps} | spec.kwargs
     taken = (*options_of(spec.id), "max_episode_steps")
     made = {name: v for name, v in kwargs.items() if name in taken and v is not None}
@@ -88,10 +86,8 @@ def named(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, Any]:
 def options_of(env_id: str) -> list[str]:
     """Return the names of the options of a registered game, without its rules."""
     if env_id not in ids():
-        raise UsageError(
-            f"unknown environment {brief(env_id)}: expected {listed(ids())}, "
-            "or one that a module of yours registers, with --import MODULE."
-        )
+        wanted = f"{listed(ids())}, or one that a module of yours registers, with --import MODULE"
+        raise UsageError(f"unknown environment {brief(env_id)}: expected {wanted}.")
     kind: Any = load_env_creator(str(gym.spec(env_id).entry_point))
     return [f.name for f in fields(kind.game_type) if f.name != "rules"] + ["max_illegal"]
 

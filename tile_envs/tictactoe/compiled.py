@@ -36,7 +36,6 @@ def play(world: World, i: int, action: Word) -> float:
 
 @compiled
 def begin(world: World, i: int) -> None:
-    """Begin one game anew; an opponent that plays X moves."""
     side = world.side
     mark = O if side == SIDE_O else X
     if side == SIDE_RANDOM:

@@ -52,10 +52,7 @@ class State(NamedTuple):
 class TicTacToe(Game):
     """Tic-tac-toe against an opponent, or for both sides; see `tile_envs.game.Game`.
 
-    Attributes:
-        opponent: "random", "minimax", "minimax_first", some of them with probabilities, or an agent
-            with `predict`.  Of several, one is drawn for each reply.
-        side: What the agent plays: "X", "O", "random" or "both".
+    The options are those in the manual of `tile_envs.tictactoe.TicTacToeEnv`.
     """
 
     opponent: str | Mixture | Agent = "random"
@@ -208,9 +205,7 @@ class TicTacToe(Game):
         moves = tables.over[codes] | (tables.to_move[codes] == marks) if usable else False
         if not np.all(np.isin(marks, sides) & moves):
             wanted = f"the one to play, for side {self.side!r} one of {sides}"
-            raise UsageError(
-                f"a state's mark must be {wanted}, got {checks.brief(marks.tolist())}."
-            )
+            raise UsageError(f"mark must be {wanted}, got {checks.brief(marks.tolist())}.")
         return codes, marks.astype(np.int64)
 
     def is_success(self, infos: Info) -> Bools:
@@ -271,10 +266,8 @@ def transitions(
         >>> f"{value(0):.4f}"
         '0.9948'
 
-    Args:
-        opponent: A named opponent: "random", "minimax" or "minimax_first"; or some of them with
-            probabilities.
-        side: What the agent plays: "X", "O", or "both"; "random" has the positions of both sides.
+    The opponent has a name, or is some of these with probabilities; the side "random" has the
+    positions of both sides.
 
     Returns:
         By state, by legal action, the outcomes: `(probability, next state, reward, terminated)`.  A
