@@ -55,15 +55,12 @@ class Symmetries(NamedTuple):
     def of_board(cls, shape: tuple[int, int]) -> Symmetries:
         """Return those of a board, 8 if it is square, else 4; the actions are directions."""
         cells = np.arange(shape[0] * shape[1]).reshape(shape)
-        images, directions = [], []
-        for transposed in (False, True) if shape[0] == shape[1] else (False,):
-            for rows, columns in product((1, -1), repeat=2):  # steps by which they are read
-                image = (cells.T if transposed else cells)[::rows, ::columns]
-                (up, down), (right, left) = (0, 2)[::rows], (1, 3)[::columns]
-                turned = (left, down, right, up) if transposed else (up, right, down, left)
-                images.append(image.ravel())
-                directions.append(turned)
-        return cls(np.array(images), np.array(directions))
+        grids = (cells, cells.T) if shape[0] == shape[1] else (cells,)
+        images = [grid[::r, ::c].ravel() for grid in grids for r, c in product((1, -1), repeat=2)]
+        # Up, right, down and left, if columns, rows or both are read backwards; then transposed.
+        directions = [(0, 1, 2, 3), (0, 3, 2, 1), (2, 1, 0, 3), (2, 3, 0, 1)]
+        directions += [turned[::-1] for turned in directions]
+        return cls(np.array(images), np.array(directions[: len(images)]))
 
 
 class Step(NamedTuple):
@@ -159,10 +156,7 @@ class Game(ABC):
         return after, Step(observations, rewards, after.over.copy(), infos | {"illegal": illegal})
 
     def play(self, state: State, actions: ArrayLike) -> tuple[State, Floats, Bools]:
-        """Play actions; return the state afterwards, the rewards, which actions were illegal.
-
-        What becomes of games that are over is up to the caller.
-        """
+        """Play actions, in games that are over, too; return state, rewards, which were illegal."""
         games = self._checked(state)
         return self._play(games, checks.checked_actions(actions, len(games.over), self.n_actions))
 
@@ -264,11 +258,10 @@ class Game(ABC):
 
 
 def describe(game: Game) -> str:
-    """Return a line that equal games share and others do not: the game with its settings.
+    """Return a line that equal games share, such as `tic-tac-toe (opponent='random', side='O')`.
 
-    An example is `tic-tac-toe (opponent='minimax', side='O')`.  A placer or an opponent that is an
-    object is named by its class: two objects of one class count as equal, unless it is a frozen
-    dataclass.
+    A placer or an opponent that is an object is named by its class: two objects of one class count
+    as equal, unless it is a frozen dataclass.
     """
     compared = [field.name for field in fields(game) if field.compare]  # type: ignore[arg-type]
     return f"{game} ({', '.join(f'{name}={_describe(getattr(game, name))}' for name in compared)})"

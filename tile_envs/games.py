@@ -66,10 +66,7 @@ def _say(line: str) -> None:
 
 
 def named(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, Any]:
-    """Return the id of an environment, and its options with those that are given, None if none are.
-
-    An id, or None, stays as it is.
-    """
+    """Return an environment's id, and its options with those given; ids and None stay."""
     given = None if options is None else checked_mapping(options, "env_kwargs")
     if isinstance(env, str | None):
         return env, given

@@ -28,10 +28,8 @@ FORM = re.compile(
     | ```\w*\r?\n\s* ([^\W_]+)[.!]?\s* (?:```|\Z)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Ways to mark an answer; the first `N_STRICT` groups mark one whatever they hold.
-
-Time is linear, as no two repetitions in a row share a character.
-"""
+"""Ways to mark an answer; the first `N_STRICT` groups mark one whatever they hold.  Time is linear,
+as no two repetitions in a row share a character."""
 N_STRICT = 4
 EMPHASIS = re.compile(r"(\*\*?|`)([^\W_]+)[.!]?\1")
 MATCHES = (None, "first", "last")

@@ -101,13 +101,13 @@ class Canvas:
     def __init__(self, width: int, height: int, background: str) -> None:
         from PIL import Image, ImageDraw  # late: environments that draw nothing never pay
 
-        size = (width * SUPERSAMPLING, height * SUPERSAMPLING)
-        self._image = Image.new("RGB", size, background)
+        self._image = Image.new("RGB", (width * SUPERSAMPLING, height * SUPERSAMPLING), background)
         self._draw = ImageDraw.Draw(self._image)
 
     def rectangle(self, box: Box, radius: float, color: str) -> None:
         left, top, right, bottom = _scale(*box)  # Pillow draws the last pixel as well
-        self._draw.rounded_rectangle((left, top, right - 1, bottom - 1), *_scale(radius), color)
+        box = left, top, right - 1, bottom - 1
+        self._draw.rounded_rectangle(box, radius * SUPERSAMPLING, color)
 
     def line(self, ends: Box, width: float, color: str) -> None:
         """Draw a straight line with round ends, `x, y` and `x, y`."""

@@ -223,10 +223,7 @@ class TicTacToe(Game):
 
 
 class Policies(NamedTuple):
-    """What k named opponents play, one of them drawn for each reply.
-
-    The low half of the reply's random word draws the opponent, and the high half the cell.
-    """
+    """What k opponents play: the low half of a reply's word draws one, the high half a cell."""
 
     cells: Ints  # `(k * 19683,)`, by opponent and position, the set of which one is played
     thresholds: tuple[Words, ...]  # where the low half of a word passes to the next opponent

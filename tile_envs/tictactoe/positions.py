@@ -1,13 +1,7 @@
 """Tic-tac-toe solved: everything there is to know of each position, looked up by its code.
 
-A position's *code* has one digit to the base 3 for each cell: 0 empty, 1 X, 2 O.  Cells and actions
-are numbered row by row:
-
-    0 1 2
-    3 4 5
-    6 7 8
-
-Sets of cells are bits; see `tile_envs.base.sets`.
+A position's *code* has one digit to the base 3 for each cell, row by row, the first one lowest:
+0 empty, 1 X, 2 O.  Sets of cells are bits; see `tile_envs.base.sets`.
 """
 
 from functools import cache
