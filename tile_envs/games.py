@@ -66,7 +66,7 @@ def _say(line: str) -> None:
 
 
 def named(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, Any]:
-    """Return an environment's id, and its options with those given; ids and None stay."""
+    """Return the id and options of an environment, with those given; an id, or None, stays."""
     given = None if options is None else checked_mapping(options, "env_kwargs")
     if isinstance(env, str | None):
         return env, given

@@ -1,6 +1,6 @@
 """Boards and actions as text, in the notations that people, programs and language models use.
 
-Boards are those that `reset(options={"board": …})` takes: tile indices, or marks, 1 X and -1 O.
+Boards are those that the reset option `board` takes: tile indices, or marks, 1 X and -1 O.
 """
 
 import re

@@ -16,11 +16,9 @@ FACE_SIZES = (52, 50, 43, 35, 29, 24, 21)
 
 def drawing(board: Boards, rules: Rules, score: int) -> Drawing:
     """Return how a board of tile indices `(R, C)` is drawn."""
-    palette, labels = rules.palette, ["", *map(str, rules.faces[1:])]
-    rows = [
-        [Cell(labels[tile], palette.ink(tile), palette.tiles[tile]) for tile in row]
-        for row in board.tolist()
-    ]
+    palette, labels = rules.palette, enumerate(["", *map(str, rules.faces[1:])])
+    cells = [Cell(label, palette.ink(tile), palette.tiles[tile]) for tile, label in labels]
+    rows = [[cells[tile] for tile in row] for row in board.tolist()]
     heading = [f"{rules.name}  score {score:,}"]
     return Drawing(rows, palette.board, heading, partial(_picture, rows, rules, score))
 
