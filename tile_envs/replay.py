@@ -121,9 +121,7 @@ def replay_of(game: Playthrough, player: str = "") -> Replay:
             seed = int(seeds_of(np.array([first["stream"]], np.uint64))[0])
         if describe(make(spec.id, options).game) == describe(env.game):
             return Replay(spec.id, seed, tuple(game.actions), options, reset, player=player)
-    advice = (
-        "register them with register_game(id, rules), and make the game with gymnasium.make(id)"
-    )
+    advice = "register them with register_game(id, rules), and make the game by gymnasium.make(id)"
     raise UsageError(f"{env.game} has no replay, because no id stands for its rules: {advice}.")
 
 
