@@ -10,11 +10,13 @@ in `AGENTS`; an agent of one's own is named by its class, `my_module:MyAgent`.
 """
 
 import inspect
+import json
 import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, wraps
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.checks import checked_mapping, checked_seed
+from tile_envs.base.checks import brief, checked_mapping, checked_seed
 from tile_envs.base.random_stream import consecutive, mix
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Game, describe
@@ -213,6 +215,17 @@ class Task:
         """The game that the environment plays."""
         game: Game = make(self.env, self.env_kwargs).game
         return game
+
+
+def game_from_json(text: str) -> Game:
+    """Return the game that a game's `to_json` wrote; a `ValueError` says if it is none."""
+    entries = json.loads(text)
+    for kind in Game.__subclasses__():
+        names = {option.name for option in fields(kind)}  # type: ignore[arg-type]
+        if isinstance(entries, dict) and entries.keys() <= names:
+            with suppress(TypeError):  # a field is missing
+                return kind(**entries)
+    raise UsageError(f"expected a game as its to_json() wrote it, got {brief(text)}.")
 
 
 class Entry(NamedTuple):

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import psutil
@@ -19,7 +20,6 @@ from pydantic import AllowInfNan, TypeAdapter, ValidationError
 
 from tile_envs.base.checks import brief, plain
 from tile_envs.errors import UsageError
-from tile_envs.files import check_writable
 
 MOST = (1 << 63) - 1
 CGROUP = Path("/sys/fs/cgroup")
@@ -115,3 +115,12 @@ def check_file(path: Path, suffixes: Sequence[str], what: str) -> None:
     if path.suffix not in suffixes:
         raise UsageError(f"{what} written to {' or '.join(suffixes)} files, got {path}.")
     check_writable(path.resolve().parent)
+
+
+def check_writable(folder: Path) -> None:
+    """Raise an `OSError` if no file can be written to a folder."""
+    try:
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        reason = f"nothing can be written to {folder} ({error.strerror})"
+        raise OSError(f"{reason}: give another folder.") from None

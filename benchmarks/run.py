@@ -9,12 +9,12 @@ from typing import Annotated
 import tyro
 
 from baselines.progress import Progress, number
+from baselines.settings import check_writable
 from baselines.training.run_folder import lock
 from benchmarks.experiments import EXPERIMENTS, QUICK, select
 from benchmarks.kinds import Executor, Experiment, Wanted
 from benchmarks.results import FOLDER, KEY, Row, add, commit, is_made, name_of, read
 from benchmarks.rows import Committed
-from tile_envs.files import check_writable
 from tile_envs.words import counted
 
 Experiments = Sequence[Experiment]

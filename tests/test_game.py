@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from commands import FirstLegal
 
+from baselines.agents import game_from_json
 from tile_envs.errors import UsageError
-from tile_envs.games import game_from_json, vector_env
+from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 

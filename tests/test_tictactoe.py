@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from scipy.stats import chisquare
 
 import tile_envs  # noqa: F401
-from tile_envs.games import game_from_json
+from baselines.agents import game_from_json
 from tile_envs.tictactoe import TicTacToe, afterstates, transitions
 from tile_envs.tictactoe.game import NAMED
 from tile_envs.tictactoe.positions import DIGITS, POWERS, WINNING_LINES, O, X, encode, solve

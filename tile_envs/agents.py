@@ -56,12 +56,11 @@ def _parameters(function: Callable[..., Any]) -> frozenset[Any]:
 def check_plays(agent: object, game: Game) -> None:
     """Check that an agent that knows its game plays this one, with whatever tiles and opponents."""
     own = getattr(agent, "game", getattr(agent, "_game", None))
-    if not isinstance(own, Game):
-        return
-    one, other = ((each.name, each.shape, getattr(each, "rules", None)) for each in (own, game))
-    if one != other:
-        name = type(agent).__name__
-        raise UsageError(f"{name} plays {own}, not {game}: take an agent of this game.")
+    if isinstance(own, Game):
+        kinds = {(each.name, each.shape, getattr(each, "rules", None)) for each in (own, game)}
+        if len(kinds) > 1:
+            name = type(agent).__name__
+            raise UsageError(f"{name} plays {own}, not {game}: take an agent of this game.")
 
 
 def choose_actions(

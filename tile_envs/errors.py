@@ -31,15 +31,7 @@ def message_of(error: BaseException) -> str:
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Import libraries of an extra, as `pyproject.toml` names it, in a `with` statement.
-
-    Examples:
-        >>> with extra("render"):
-        ...     import no_such_library
-        Traceback (most recent call last):
-        tile_envs.errors.ExtraNotInstalled: no_such_library is not installed: in a clone, \
-pip install -e '.[render]'
-    """
+    """Import libraries of an extra, as `pyproject.toml` names it, in a `with` statement."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory
 
 PART = ".part"
 """The suffix of a folder in which a file is written; only a killed process leaves one behind."""
@@ -38,13 +38,3 @@ def write_file(path: Path, content: bytes) -> None:
     """Write a file by `replacing` it."""
     with replacing(path) as beside, beside.open("wb") as file:
         file.write(content)
-
-
-def check_writable(folder: Path) -> None:
-    """Raise an `OSError` if no file can be written to a folder."""
-    try:
-        with TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        reason = f"nothing can be written to {folder} ({error.strerror})"
-        raise OSError(f"{reason}: give another folder.") from None

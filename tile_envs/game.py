@@ -1,11 +1,8 @@
 """What a game is: state --action--> afterstate --reply--> state.
 
 The player acts on a *state*, which leads to an *afterstate* without chance.  The *reply* is what
-comes between: a new tile, or the opponent's mark.  Agents, search and networks are given a game;
-none of them ever sees the random stream of an environment.
-
-A game is also its own functional core: `begin`, `step` and `masks` take and return the state of
-many games as a value, a named tuple of arrays.  Environments are made of these functions.
+comes between: a new tile, or the opponent's mark.  Agents and search are given a game, and never
+see the random stream of an environment, whose steps are made of the game's functions.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -41,41 +38,29 @@ State = TypeVar("State", bound=tuple[Any, ...])
 
 
 class Replies(NamedTuple):
-    """The m states that may follow afterstates, all in one list.
+    """The m states that may follow afterstates, all in one list."""
 
-    `boards` `(m, R, C)` are as the player to move observes them, `parents` `(m,)` the index of the
-    afterstate that each follows.  `probabilities` `(m,)` sum to 1 over the states of each
-    afterstate; one that ends the game has no reply.
-    """
-
-    parents: Ints
-    boards: Boards
-    probabilities: Floats
+    parents: Ints  # `(m,)`, the index of the afterstate; one that ends the game is no parent
+    boards: Boards  # `(m, R, C)`, as the player to move observes them
+    probabilities: Floats  # `(m,)`, that sum to 1 over the states of each afterstate
 
 
 class Symmetries(NamedTuple):
-    """The S symmetries of a board; the first is the identity.
+    """The S symmetries of a board; the first is the identity."""
 
-    `cells` `(S, R * C)` are the cells of the board that each cell of the image shows, `actions`
-    `(S, n_actions)` what each action is called on the image.
-    """
-
-    cells: Ints
-    actions: Ints
+    cells: Ints  # `(S, R * C)`, the cell of the board that each cell of the image shows
+    actions: Ints  # `(S, n_actions)`, what each action is called on the image
 
     @classmethod
     def of_board(cls, shape: tuple[int, int]) -> Symmetries:
         """Return those of a board, 8 if it is square, else 4; the actions are directions."""
         cells = np.arange(shape[0] * shape[1]).reshape(shape)
-        images, directions = [], []
-        for transposed in (False, True) if shape[0] == shape[1] else (False,):
-            for rows, columns in product((1, -1), repeat=2):  # steps by which they are read
-                image = (cells.T if transposed else cells)[::rows, ::columns]
-                (up, down), (right, left) = (0, 2)[::rows], (1, 3)[::columns]
-                turned = (left, down, right, up) if transposed else (up, right, down, left)
-                images.append(image.ravel())
-                directions.append(turned)
-        return cls(np.array(images), np.array(directions))
+        grids = (cells, cells.T) if shape[0] == shape[1] else (cells,)
+        images = [grid[::r, ::c].ravel() for grid in grids for r, c in product((1, -1), repeat=2)]
+        # Up, right, down and left, if columns, rows or both are read backwards; then transposed.
+        directions = [(0, 1, 2, 3), (0, 3, 2, 1), (2, 1, 0, 3), (2, 3, 0, 1)]
+        directions += [turned[::-1] for turned in directions]
+        return cls(np.array(images), np.array(directions[: len(images)]))
 
 
 class Step(NamedTuple):
@@ -94,16 +79,16 @@ class Game(ABC):
     begins with `streams`, `over` and `legal`: the random streams, the games that have ended and the
     legal actions, as bits.  It is saved, stacked and indexed array by array.  A `ValueError`
     refuses one of another form, whose values are not checked, and boards that are not of the game.
-
-    Examples:
-        >>> import gymnasium as gym, numpy as np, tile_envs
-        >>> game = gym.make("Tiles2048-v0").unwrapped.game
-        >>> state = game.begin([7, 8])
-        >>> state, step = game.step(state, [0, 3])
-        >>> step.rewards, game.masks(state).shape
-        (array([4., 4.]), (2, 4))
-        >>> first = type(state)(*(array[:1] for array in state))
     """
+
+    shape: tuple[int, int]
+    """Rows and columns of the board."""
+    n_actions: ClassVar[int]
+    """The number of actions, legal or not."""
+    sides: ClassVar[tuple[str, ...]]
+    """The sides that can be played; empty in a game for one player."""
+    reset_options: ClassVar[tuple[str, ...]]
+    """The names of the options that `reset` takes, for `checked_positions`."""
 
     @property
     @abstractmethod
@@ -112,23 +97,8 @@ class Game(ABC):
 
     @property
     @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the board."""
-
-    @property
-    @abstractmethod
-    def n_actions(self) -> int:
-        """The number of actions, legal or not."""
-
-    @property
-    @abstractmethod
     def n_values(self) -> int:
         """The number of distinct cell values in play."""
-
-    @property
-    @abstractmethod
-    def sides(self) -> tuple[str, ...]:
-        """The sides that can be played; empty in a game for one player."""
 
     @property
     @abstractmethod
@@ -139,11 +109,6 @@ class Game(ABC):
     @abstractmethod
     def observation_space(self) -> spaces.Box:
         """The space of one observation, `(R, C)`."""
-
-    @property
-    @abstractmethod
-    def reset_options(self) -> tuple[str, ...]:
-        """The names of the options that `reset` takes, for `checked_positions`."""
 
     @property
     def loops(self) -> str | None:
@@ -164,10 +129,7 @@ class Game(ABC):
 
         They are the games that `reset(seed=..., options=...)` of an environment begins: with boards
         of their own, or with one `(R, C)` for all or each its own `(n, R, C)`, and in sliding games
-        the scores that go with these, one integer or `(n,)`.
-
-        Raises:
-            ValueError: If the seeds are not integers, or a board or a score is unusable.
+        the scores that go with these, one integer or `(n,)`.  A `ValueError` refuses others.
         """
         streams = starts(checked_seeds(seeds))
         given = {"board": boards, "score": None if checks.as_integer(scores) == 0 else scores}
@@ -179,12 +141,9 @@ class Game(ABC):
     def step(self, state: State, actions: ArrayLike) -> tuple[State, Step]:
         """Play an action `(n,)` in each game; games that have ended do not change.
 
-        Returns:
-            The state afterwards, and what the step brings; the given state is unchanged.
-
-        Raises:
-            ValueError: If the actions are not n integers inside the action space; or if a user's
-                placer or opponent chooses what it may not.
+        It returns the state afterwards, and what the step brings; the given state is unchanged.  A
+        `ValueError` refuses what is outside the action space, and what a user's placer or opponent
+        may not choose.
         """
         games: Any = state
         after, rewards, illegal = self.play(games, actions)
@@ -197,10 +156,7 @@ class Game(ABC):
         return after, Step(observations, rewards, after.over.copy(), infos | {"illegal": illegal})
 
     def play(self, state: State, actions: ArrayLike) -> tuple[State, Floats, Bools]:
-        """Play actions; return the state afterwards, the rewards, which actions were illegal.
-
-        What becomes of games that are over is up to the caller.
-        """
+        """Play actions, in games that are over, too; return state, rewards, which were illegal."""
         games = self._checked(state)
         return self._play(games, checks.checked_actions(actions, len(games.over), self.n_actions))
 
@@ -215,7 +171,7 @@ class Game(ABC):
     def choose(self, state: Any, words: Words) -> Ints:
         """Turn a random word `uint64` for each game into a legal action, or 0 if it has none."""
         checks.check_like(words, self._checked(state).streams, "words")
-        return self._choose(state, words)
+        return sets.pick(state.legal, words)
 
     def position(self, state: Any) -> dict[str, NDArray[Any]]:
         """Return the positions of games, as options of `reset`: `board`, and what goes with it."""
@@ -231,9 +187,8 @@ class Game(ABC):
         """Return a state that has the form of this game's; its values are not looked at."""
         kind, forms = self._forms
         if type(state) is not kind:
-            raise UsageError(
-                f"state must be one that begin() of {self} returns, got {checks.brief(state)}."
-            )
+            wanted = f"one that begin() of {self} returns"
+            raise UsageError(f"state must be {wanted}, got {checks.brief(state)}.")
         n = (getattr(state[0], "size", 0),)
         for name, array, (dtype, shape) in zip(kind._fields, state, forms, strict=True):
             if getattr(array, "dtype", None) != dtype or array.shape != n + shape:
@@ -250,15 +205,8 @@ class Game(ABC):
     def _play(self, state: Any, actions: Ints) -> tuple[Any, Floats, Bools]: ...
 
     def _masks(self, state: Any) -> Bools:
-        legal: Bools = self._mask_table.take(state.legal, axis=0).view(np.bool_)
-        return legal
-
-    def _choose(self, state: Any, words: Words) -> Ints:
-        return sets.pick(state.legal, words)
-
-    @cached_property
-    def _mask_table(self) -> NDArray[np.int8]:
-        return sets.masks(self.n_actions)
+        masks = sets.masks(self.n_actions).take(state.legal, axis=0)
+        return np.asarray(masks.view(np.bool_))
 
     @abstractmethod
     def _observe(self, state: Any) -> tuple[Observations, Info]: ...
@@ -273,20 +221,18 @@ class Game(ABC):
         """Return the action masks `(n, n_actions)` of states `(n, R, C)`."""
 
     @abstractmethod
-    def afterstates(self, boards: ArrayLike) -> tuple[Boards, NDArray[np.int64], NDArray[np.int8]]:
-        """Return what each action makes of states `(n, R, C)`.
+    def afterstates(self, boards: ArrayLike) -> tuple[Boards, Ints, NDArray[np.int8]]:
+        """Return what each action makes of states `(n, R, C)`: afterstates, rewards, action masks.
 
-        Returns:
-            The afterstates `(n, n_actions, R, C)`, as the player who acts sees them (an illegal
-            action leaves the board as it is), the rewards `(n, n_actions)` and the action masks.
+        The afterstates `(n, n_actions, R, C)` are as the player who acts sees them; an illegal
+        action leaves the board as it is.  Rewards and masks are `(n, n_actions)`.
         """
 
     @abstractmethod
     def replies(self, afterstates: ArrayLike) -> Replies:
         """Return the states that may follow afterstates `(n, R, C)`, with their probabilities.
 
-        Raises:
-            ValueError: If the reply is not known, as an object that the user brought decides it.
+        A `ValueError` says if they are not known, as an object that the user brought decides.
         """
 
     @abstractmethod
@@ -305,20 +251,14 @@ class Game(ABC):
 
     @abstractmethod
     def to_json(self) -> str:
-        """Return the game as JSON text, for `tile_envs.games.game_from_json`.
+        """Return the game as JSON text, for `baselines.agents.game_from_json`.
 
-        Raises:
-            TypeError: If it holds an object without a name, such as a user's opponent.
+        A `TypeError` refuses objects without a name, such as a user's opponent.
         """
 
 
 def describe(game: Game) -> str:
-    """Return a line that equal games share and others do not: the game with its settings.
-
-    Examples:
-        >>> from tile_envs.tictactoe import TicTacToe
-        >>> describe(TicTacToe("minimax", side="O"))
-        "tic-tac-toe (opponent='minimax', side='O')"
+    """Return a line that equal games share, such as `tic-tac-toe (opponent='random', side='O')`.
 
     A placer or an opponent that is an object is named by its class: two objects of one class count
     as equal, unless it is a frozen dataclass.

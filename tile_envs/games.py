@@ -1,13 +1,11 @@
-"""The registered games by their ids, and any game from JSON or as a vector environment."""
+"""The registered games by their ids, and any game as a vector environment."""
 
 import importlib
-import json
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from functools import cache
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import gymnasium as gym
 from gymnasium.envs.registration import find_highest_version, load_env_creator
@@ -68,19 +66,14 @@ def _say(line: str) -> None:
 
 
 def named(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, Any]:
-    """Return the id of an environment, and its options with those that are given, None if none are.
-
-    An id, or None, stays as it is.
-    """
+    """Return the id and options of an environment, with those given; an id, or None, stays."""
     given = None if options is None else checked_mapping(options, "env_kwargs")
     if isinstance(env, str | None):
         return env, given
     spec = getattr(env, "spec", None)
     if not spec or spec.additional_wrappers or isinstance(env, gym.vector.VectorWrapper):
-        raise UsageError(
-            "env must be an id, such as 'Tiles2048-v0', or an environment from gym.make without "
-            f"wrappers, got {brief(env)}."
-        )
+        wanted = "an id, such as 'Tiles2048-v0', or an environment from gym.make without wrappers"
+        raise UsageError(f"env must be {wanted}, got {brief(env)}.")
     kwargs = {"max_episode_steps": spec.max_episode_steps} | spec.kwargs
     taken = (*options_of(spec.id), "max_episode_steps")
     made = {name: v for name, v in kwargs.items() if name in taken and v is not None}
@@ -90,10 +83,8 @@ def named(env: Any, options: Mapping[str, Any] | None) -> tuple[Any, Any]:
 def options_of(env_id: str) -> list[str]:
     """Return the names of the options of a registered game, without its rules."""
     if env_id not in ids():
-        raise UsageError(
-            f"unknown environment {brief(env_id)}: expected {listed(ids())}, "
-            "or one that a module of yours registers, with --import MODULE."
-        )
+        wanted = f"{listed(ids())}, or one that a module of yours registers, with --import MODULE"
+        raise UsageError(f"unknown environment {brief(env_id)}: expected {wanted}.")
     kind: Any = load_env_creator(str(gym.spec(env_id).entry_point))
     return [f.name for f in fields(kind.game_type) if f.name != "rules"] + ["max_illegal"]
 
@@ -116,16 +107,6 @@ def make(env_id: str, options: Mapping[str, Any]) -> GameEnv[Any, Any]:
     if (limit := options.get("max_episode_steps")) is not None:
         env.max_episode_steps = checked_count(limit, "max_episode_steps")
     return env
-
-
-def game_from_json(text: str) -> Game:
-    """Return the game that a game's `to_json` wrote; a `ValueError` says if it is none."""
-    entries = json.loads(text)
-    for kind in filter(is_dataclass, Game.__subclasses__()):
-        if isinstance(entries, dict) and entries.keys() <= {field.name for field in fields(kind)}:
-            with suppress(TypeError):  # a field is missing
-                return cast(Game, kind(**entries))
-    raise UsageError(f"expected a game as its to_json() wrote it, got {brief(text)}.")
 
 
 def vector_env(game: Game, num_envs: int, **options: Any) -> GameVectorEnv[Any]:

@@ -3,9 +3,9 @@
     {"format": "tile-envs replay", "version": "0.2.0", "package": "tile-envs 0.2.0", "seed": 7,
      "env": "TicTacToe-v0", "options": {"opponent": "minimax"}, "actions": [4, 0, 5]}
 
-A game that began with a given board has `"reset": {"board": …, "score": …}` as well; one that an
-agent has played may name it, `"player": "ntuple"`.  A game that drew its start board from `starts`
-is written as one that was given this board, with the seed of the random stream after that.
+A game that began with a given board has `"reset": {"board": …, "score": …}` as well, also if it
+drew the board from `starts`: its seed is then that of the random stream afterwards.  One that an
+agent has played may name it, `"player": "ntuple"`.
 """
 
 import json
@@ -55,10 +55,7 @@ class Position(NamedTuple):
 
 
 class Playthrough:
-    """A game that can be taken back: its actions, and all positions from the first on.
-
-    Its environment is in the last one; `seed` and `reset` are what it was reset with.
-    """
+    """A game that can be taken back; its environment is in the last of its `positions`."""
 
     def __init__(
         self, env: GameEnv[Any, Any], seed: int, reset: Mapping[str, Any] | None = None
@@ -79,9 +76,8 @@ class Playthrough:
             raise ResetNeeded("the game is over: take actions back, or begin another.")
         observation, reward, terminated, truncated, info = self.env.step(action)
         truncated |= len(self.actions) + 1 == self.env.max_episode_steps
-        total = self.position.total + float(reward)
-        state = self.env.get_state()
-        self.positions.append(Position(state, observation, info, total, terminated, truncated))
+        shown = self.env.get_state(), observation, info, self.position.total + float(reward)
+        self.positions.append(Position(*shown, terminated, truncated))
         self.actions.append(action)
 
     def take_back(self) -> None:
@@ -125,10 +121,8 @@ def replay_of(game: Playthrough, player: str = "") -> Replay:
             seed = int(seeds_of(np.array([first["stream"]], np.uint64))[0])
         if describe(make(spec.id, options).game) == describe(env.game):
             return Replay(spec.id, seed, tuple(game.actions), options, reset, player=player)
-    raise UsageError(
-        f"{env.game} has no replay, because no id stands for its rules: register them with "
-        "register_game(id, rules), and make the game with gymnasium.make(id)."
-    )
+    advice = "register them with register_game(id, rules), and make the game by gymnasium.make(id)"
+    raise UsageError(f"{env.game} has no replay, because no id stands for its rules: {advice}.")
 
 
 def begin(replay: Replay) -> Playthrough:
@@ -154,8 +148,7 @@ def play_through(replay: Replay) -> Position:
 def write(replay: Replay, path: str | os.PathLike[str]) -> None:
     """Write a replay; an interrupted write leaves the old file.
 
-    A `ValueError` refuses options that are objects, such as an opponent without a name, and what
-    `read` would refuse.
+    A `ValueError` refuses what `read` would, and options that are objects.
     """
     content = dump(replay)
     parse(content, os.fspath(path))  # complains of what a reader would meet

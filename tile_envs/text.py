@@ -1,6 +1,6 @@
 """Boards and actions as text, in the notations that people, programs and language models use.
 
-Boards are those that `reset(options={"board": …})` takes: tile indices, or marks, 1 X and -1 O.
+Boards are those that the reset option `board` takes: tile indices, or marks, 1 X and -1 O.
 """
 
 import re
@@ -27,10 +27,8 @@ FORM = re.compile(
     | ```\w*\r?\n\s* ([^\W_]+)[.!]?\s* (?:```|\Z)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Ways to mark an answer; the first `N_STRICT` groups mark one whatever they hold.
-
-Time is linear, as no two repetitions in a row share a character.
-"""
+"""Ways to mark an answer; the first `N_STRICT` groups mark one whatever they hold.  Time is linear,
+as no two repetitions in a row share a character."""
 N_STRICT = 4
 EMPHASIS = re.compile(r"(\*\*?|`)([^\W_]+)[.!]?\1")
 MATCHES = (None, "first", "last")
@@ -44,19 +42,7 @@ FACE = re.compile(r"[0-9]{1,19}|\.")
 
 
 def show(game: Game, board: ArrayLike) -> str:
-    """Return a board as a grid: faces with a point for an empty cell, or marks with free numbers.
-
-    Examples:
-        >>> from tile_envs.sliding import RULES_2048
-        >>> from tile_envs.tictactoe import TicTacToe
-        >>> print(show(SlidingGame(RULES_2048, shape=(2, 2)), [[1, 2], [0, 11]]))
-           2    4
-           . 2048
-        >>> print(show(TicTacToe(), [[1, 0, 0], [0, -1, 0], [0, 0, 0]]))
-        X 1 2
-        3 O 5
-        6 7 8
-    """
+    """Return a board as a grid: faces, and a point for an empty cell, or marks and free numbers."""
     rows = _words(game, board)
     width = max(len(word) for row in rows for word in row)
     return "\n".join(" ".join(word.rjust(width) for word in row) for row in rows)
@@ -81,9 +67,8 @@ def _words(game: Game, board: ArrayLike) -> list[list[str]]:
     """Return what each cell shows, after a check of the board."""
     boards = broadcast_boards(board, game.shape)
     if isinstance(game, SlidingGame):
-        faces = (".", *map(str, game.rules.faces[1:]))
         (tiles,) = checked_boards(boards, game.rules).tolist()
-        return [[faces[tile] for tile in row] for row in tiles]
+        return [[str(game.rules.faces[tile]) if tile else "." for tile in row] for row in tiles]
     cells = zip(checked_marks(boards).ravel().tolist(), CELL_NAMES, strict=True)
     names = [LETTERS.get(mark, name) for mark, name in cells]
     return [names[first : first + SIDE] for first in range(0, CELLS, SIDE)]
@@ -93,9 +78,9 @@ def read_board(game: Game, text: Any) -> NDArray[Any]:
     """Return the board `(R, C)` that a text shows: tile indices, or marks.
 
     It shows faces, with 0 or a point for an empty cell, or X and O with a number or a point for a
-    free cell, row by row: rows end with the line, a slash or a bracket, cells with blanks, commas
-    or bars; frames are passed over.  Or it is one word with a hexadecimal digit for each cell, its
-    tile index, row by row.  Nested lists hold faces.
+    free cell: rows end with the line, a slash or a bracket, cells with blanks, commas or bars;
+    frames are passed over.  Or it is one word with a hexadecimal digit for each tile index, row by
+    row.  Nested lists hold faces.
 
     Examples:
         >>> from tile_envs.sliding import RULES_2048
@@ -103,9 +88,8 @@ def read_board(game: Game, text: Any) -> NDArray[Any]:
         >>> [read_board(game, text).tolist() for text in ("2 4 / . 2048", "120b", "[[2,4],[0,8]]")]
         [[[1, 2], [0, 11]], [[1, 2], [0, 11]], [[1, 2], [0, 3]]]
     """
-    rows = rows_of(text)
+    rows, (n_rows, n_columns) = rows_of(text), game.shape
     words = [word for row in rows for word in row]
-    n_rows, n_columns = game.shape
     is_grid = [len(row) for row in rows] == [n_columns] * n_rows
     if not isinstance(game, SlidingGame):
         cells = zip(words, CELL_NAMES, strict=False)
@@ -146,12 +130,7 @@ def rows_of(text: Any) -> list[list[str]]:
 
 
 def describe_actions(mask: ArrayLike) -> str:
-    """Return the actions of a mask as the words that `parse` reads: directions, or cells.
-
-    Examples:
-        >>> describe_actions([1, 0, 0, 1]), describe_actions([0] * 9)
-        ('up, left', 'none')
-    """
+    """Return the actions of a mask, such as "up, left" or "none", in the words of `parse`."""
     array = as_array(mask)
     if array.shape not in ((len(ACTIONS),), (CELLS,)) or array.dtype.kind not in "biu":
         raise UsageError(f"expected a mask of 4 or 9 actions, got {brief(mask)}.")
@@ -166,16 +145,6 @@ def parse(game: Game, text: str, mask: ArrayLike | None = None, match: str | Non
     cell's number, perhaps in quotes, bold or code, or it marks exactly one: `<move>up</move>`,
     `{"move": "up"}` (or `action`, `answer`), `\boxed{up}`, `[Up]`, a fenced block; or it has one in
     bold or code, and names no other.  Other tags, boxes and JSON are wrong answers.
-
-    Examples:
-        >>> from tile_envs.sliding import RULES_2048
-        >>> game = SlidingGame(RULES_2048)
-        >>> parse(game, "**Up.**"), parse(game, "I choose [Right]."), parse(game, r"\boxed{down}")
-        (0, 1, 2)
-        >>> parse(game, '<think>up? left?</think> {"move": "down", "reason": "not left"}')
-        2
-        >>> parse(game, "Right loses a tile, so I go left.", match="last")
-        3
 
     With a `mask`, actions that it does not allow are refused.  With `match` "first" or "last", that
     one of several answers counts, and words in free text (not keys) where nothing is marked.  A

@@ -8,12 +8,7 @@ CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u206
 
 
 def printable(value: Any) -> Any:
-    r"""Return a text, or texts in lists and dictionaries, without control characters.
-
-    Examples:
-        >>> printable({"player": "\x1b[2Jnobody", "seed": 7})
-        {'player': '�[2Jnobody', 'seed': 7}
-    """
+    """Return a text, or texts in lists and dictionaries, without control characters."""
     if isinstance(value, dict):
         return {printable(name): printable(each) for name, each in value.items()}
     if isinstance(value, list):
@@ -22,10 +17,5 @@ def printable(value: Any) -> Any:
 
 
 def counted(n: int, thing: str) -> str:
-    """Return a number of things in words.
-
-    Examples:
-        >>> counted(1, "move"), counted(1234, "move")
-        ('1 move', '1,234 moves')
-    """
+    """Return a number of things in words, such as "1 move" or "1,234 moves"."""
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"

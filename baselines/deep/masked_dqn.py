@@ -21,11 +21,10 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
-from baselines.agents import Actions
+from baselines.agents import Actions, game_from_json
 from baselines.deep.q_network import BoardPolicy, BoardQNetwork
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.games import game_from_json
 from tile_envs.sliding import SlidingGame
 from tile_envs.tictactoe import TicTacToe
 

@@ -15,11 +15,11 @@ from stable_baselines3.common.torch_layers import FlattenExtractor, create_mlp
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
+from baselines.agents import game_from_json
 from baselines.deep.convolutions import BoardConvolutions
 from baselines.settings import check_memory
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.games import game_from_json
 from tile_envs.tictactoe import TicTacToe
 
 ILLEGAL = -1e9  # the value of an illegal action, far below any other

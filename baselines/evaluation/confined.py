@@ -142,10 +142,9 @@ def answering(kind: type[Any], game: str, seed: int, exact: bool) -> Callable[[A
     """Make an agent, `kind(game, seed)`; return its `actions`, or if exact its `probabilities`."""
     import numpy as np  # late: strategies do without
 
-    from baselines.agents import instance
+    from baselines.agents import game_from_json, instance
     from tile_envs.agents import ask
     from tile_envs.base.checks import shaped_actions
-    from tile_envs.games import game_from_json
 
     own = game_from_json(game)
     agent, dtype = instance(kind, {"game": own, "seed": seed}), own.observation_space.dtype

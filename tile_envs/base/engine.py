@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base import sets
 from tile_envs.base.checks import checked_actions
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Bools, Floats, Game, Info, Ints, Observations, Positions
@@ -82,7 +83,7 @@ class NumpyEngine:
 
     def choose(self, words: Words) -> Ints:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
-        return self._game._choose(self.games.state, words)
+        return sets.pick(self.games.state.legal, words)
 
     def play(self, actions: Any) -> tuple[Games, Transition]:
         """Play one action `(n,)` in every game; those that were over begin anew instead.

@@ -101,21 +101,20 @@ class Canvas:
     def __init__(self, width: int, height: int, background: str) -> None:
         from PIL import Image, ImageDraw  # late: environments that draw nothing never pay
 
-        size = (width * SUPERSAMPLING, height * SUPERSAMPLING)
-        self._image = Image.new("RGB", size, background)
+        self._image = Image.new("RGB", (width * SUPERSAMPLING, height * SUPERSAMPLING), background)
         self._draw = ImageDraw.Draw(self._image)
 
     def rectangle(self, box: Box, radius: float, color: str) -> None:
-        left, top, right, bottom = _scale(*box)
-        inclusive = (left, top, right - 1, bottom - 1)
-        self._draw.rounded_rectangle(inclusive, radius * SUPERSAMPLING, color)
+        left, top, right, bottom = _scale(*box)  # Pillow draws the last pixel as well
+        box = left, top, right - 1, bottom - 1
+        self._draw.rounded_rectangle(box, radius * SUPERSAMPLING, color)
 
     def line(self, ends: Box, width: float, color: str) -> None:
         """Draw a straight line with round ends, `x, y` and `x, y`."""
         self._draw.line(_scale(*ends), color, round(width * SUPERSAMPLING))
+        half = width / 2
         for x, y in (ends[:2], ends[2:]):
-            end_box = (x - width / 2, y - width / 2, x + width / 2, y + width / 2)
-            self._draw.ellipse(_scale(*end_box), color)
+            self._draw.ellipse(_scale(x - half, y - half, x + half, y + half), color)
 
     def ring(self, box: Box, width: float, color: str) -> None:
         self._draw.ellipse(_scale(*box), outline=color, width=round(width * SUPERSAMPLING))
@@ -151,20 +150,15 @@ def shrink(picture: Picture, factor: float) -> Picture:
     """Make a picture smaller; leave it as it is if the factor is 1 or more."""
     from PIL import Image, ImageOps
 
-    image, factor = Image.fromarray(picture), min(1.0, factor)
-    return np.array(ImageOps.scale(image, factor, Image.Resampling.LANCZOS))
+    image = Image.fromarray(picture)
+    return np.array(ImageOps.scale(image, min(1.0, factor), Image.Resampling.LANCZOS))
 
 
 def picture_grid(pictures: Sequence[Picture], columns: int | None = None) -> Picture:
     """Put pictures of one size together, row by row, by default in about a square.
 
-        picture = picture_grid(envs.render())  # of gym.make_vec(id, 64, render_mode="rgb_array")
-
-    Returns:
-        `(rows * H, columns * W, 3) uint8`, white where pictures are lacking.
-
-    Raises:
-        ValueError: If there is no picture, or `columns` is no positive integer.
+    The result, `(rows * H, columns * W, 3) uint8`, is white where pictures are lacking.  A
+    `ValueError` refuses no pictures, and `columns` that are no positive integer.
     """
     if not pictures:
         raise UsageError('pictures must be one or more: make games with render_mode="rgb_array".')

@@ -37,11 +37,8 @@ class Window(AbstractContextManager["Window"]):
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         with extra("render"):
             import pygame
-        self._fps, self._title = fps, title
-        self.closed = False
-        self._scale = 1.0
-        self._pygame = pygame
-        self._clock = pygame.time.Clock()
+        self._fps, self._title, self._scale, self.closed = fps, title, 1.0, False
+        self._pygame, self._clock = pygame, pygame.time.Clock()
         try:
             pygame.display.init()
         except pygame.error as error:
@@ -71,8 +68,7 @@ class Window(AbstractContextManager["Window"]):
         sides = zip(room, picture.shape[1::-1], strict=True)
         self._scale = min(1.0, *(SHARE * most / side for most, side in sides))
         picture = shrink(picture, self._scale)
-        size = picture.shape[1::-1]
-        surface = display.get_surface()
+        surface, size = display.get_surface(), picture.shape[1::-1]
         # pygame has one window per process: another environment may have closed or resized it.
         if surface is None or surface.get_size() != size:
             surface = display.set_mode(size)

@@ -16,11 +16,9 @@ FACE_SIZES = (52, 50, 43, 35, 29, 24, 21)
 
 def drawing(board: Boards, rules: Rules, score: int) -> Drawing:
     """Return how a board of tile indices `(R, C)` is drawn."""
-    palette, labels = rules.palette, ["", *map(str, rules.faces[1:])]
-    rows = [
-        [Cell(labels[tile], palette.ink(tile), palette.tiles[tile]) for tile in row]
-        for row in board.tolist()
-    ]
+    palette, labels = rules.palette, enumerate(["", *map(str, rules.faces[1:])])
+    cells = [Cell(label, palette.ink(tile), palette.tiles[tile]) for tile, label in labels]
+    rows = [[cells[tile] for tile in row] for row in board.tolist()]
     heading = [f"{rules.name}  score {score:,}"]
     return Drawing(rows, palette.board, heading, partial(_picture, rows, rules, score))
 
@@ -28,11 +26,10 @@ def drawing(board: Boards, rules: Rules, score: int) -> Drawing:
 def _picture(rows: list[list[Cell]], rules: Rules, score: int) -> Picture:
     """Draw a board as the game that people know, all boards of a shape in one size."""
     palette, n_columns = rules.palette, len(rows[0])
-    tiles = picture_grid([_tile(cell, palette.board) for row in rows for cell in row], n_columns)
     pixels = _page(palette, rules.name, len(rows), n_columns).copy()
-    height, width, _ = tiles.shape
     left, top, right = MARGIN + EDGE, MARGIN + HEADER + EDGE, pixels.shape[1] - MARGIN
-    pixels[top : top + height, left : left + width] = tiles
+    tiles = picture_grid([_tile(cell, palette.board) for row in rows for cell in row], n_columns)
+    pixels[top : top + len(rows) * PITCH, left : left + n_columns * PITCH] = tiles
     pixels[MARGIN : MARGIN + SIGN_HEIGHT, right - SIGN_WIDTH : right] = _score(palette, score)
     return pixels
 

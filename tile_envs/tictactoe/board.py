@@ -60,10 +60,9 @@ class TicTacToeBoard(Board):
         if self._policy is None:
             cell = int(self.game.ask_opponent(np.array([code]))[0])
         else:
-            word, place = stream.word(), code
-            if self._thresholds:
-                place += bisect_right(self._thresholds, word & LOW_HALF) * 3**CELLS
-            cells = self._policy[place]
+            word = stream.word()
+            which = bisect_right(self._thresholds, word & LOW_HALF)
+            cells = self._policy[which * 3**CELLS + code]
             cell = self._kth[cells * sets.MOST + ((word >> 32) * self._size[cells] >> 32)]
         return self._children[code * CELLS + cell]
 

@@ -36,7 +36,6 @@ def play(world: World, i: int, action: Word) -> float:
 
 @compiled
 def begin(world: World, i: int) -> None:
-    """Begin one game anew; an opponent that plays X moves."""
     side = world.side
     mark = O if side == SIDE_O else X
     if side == SIDE_RANDOM:
@@ -61,7 +60,6 @@ def reply(world: World, i: int, code: int, mark: int, asked: bool) -> None:
 
 @compiled
 def with_mark(code: int, mark: int, cell: Any) -> int:
-    """Return the code of a position after a mark on a free cell."""
     # Faster than `Positions.children`, a table of 1.4 MB.
     marked: int = code + POWERS[cell] * (X_DIGIT if mark == X else O_DIGIT)
     return marked

@@ -100,10 +100,7 @@ class TicTacToeEnv(GameEnv[TicTacToe, TicTacToeInfo]):
 
 
 class TicTacToeVectorEnv(GameVectorEnv[TicTacToe]):
-    """Many games of tic-tac-toe at once.
-
-    Observations, rewards, ends and infos are those of `TicTacToeEnv`, batched; so are the options,
-    with the arguments of `GameVectorEnv`.
+    """Many games as of `TicTacToeEnv`, whose options it takes with those of `GameVectorEnv`.
 
     An opponent that the user brings is asked once a step, for all games in which it is to move;
     numpy plays these games.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,10 +52,7 @@ class State(NamedTuple):
 class TicTacToe(Game):
     """Tic-tac-toe against an opponent, or for both sides; see `tile_envs.game.Game`.
 
-    Attributes:
-        opponent: "random", "minimax", "minimax_first", some of them with probabilities, or an agent
-            with `predict`.  Of several, one is drawn for each reply.
-        side: What the agent plays: "X", "O", "random" or "both".
+    The options are those in the manual of `tile_envs.tictactoe.TicTacToeEnv`.
     """
 
     opponent: str | Mixture | Agent = "random"
@@ -107,8 +104,7 @@ class TicTacToe(Game):
             streams = streams + _STRIDE
             played = np.where(mix(streams) >> _TOP_BIT, O, X)
         else:
-            (mark,) = PLAYED[self.side]
-            played = np.full(len(streams), mark)
+            played = np.full(len(streams), PLAYED[self.side][0])
         asked = (played != movers) & ~tables.over.take(codes)
         if asked.any():
             codes, streams = self._replied(codes, streams, asked)
@@ -118,10 +114,10 @@ class TicTacToe(Game):
         tables, (streams, _, legal, codes, marks) = solve(), state
         legal = legal >> actions & _ONE
         codes = tables.children.take(codes * _ROW + actions)  # the same one if it is illegal
+        following = marks
         if self.side == "both":
             following = marks - 2 * marks * legal
         else:
-            following = marks
             codes, streams = self._replied(codes, streams, legal > tables.over.take(codes))
         rewards = (tables.winner.take(codes) * marks * legal).astype(np.float64)
         bits = tables.legal.take(codes)
@@ -132,9 +128,8 @@ class TicTacToe(Game):
         children = solve().children
         if not self.mixture:
             if asked.any():
-                cells = self.ask_opponent(codes[asked])
-                codes = codes.copy()
-                codes[asked] = children[codes[asked], cells]
+                codes, positions = codes.copy(), codes[asked]
+                codes[asked] = children[positions, self.ask_opponent(positions)]
             return codes, streams
         streams = streams + asked * _STRIDE
         words, policy, places = mix(streams), self.policies, codes
@@ -145,12 +140,11 @@ class TicTacToe(Game):
         return np.where(asked, children.take(codes * _ROW + cells), codes), streams
 
     def _observe(self, state: State) -> tuple[Observations, Info]:
-        infos: Info = {
-            "action_mask": self._mask_table.take(state.legal, axis=0),
+        return solve().views[state.marks, state.codes], {
+            "action_mask": sets.masks(CELLS).take(state.legal, axis=0),
             "to_play": state.marks.copy(),
             "winner": solve().winner.take(state.codes),
         }
-        return solve().views[state.marks, state.codes], infos
 
     def _position(self, state: State) -> dict[str, NDArray[Any]]:
         return {"board": solve().marks[state.codes], "mark": state.marks.copy()}
@@ -180,10 +174,8 @@ class TicTacToe(Game):
 
         With side "both", the other player moves next, and sees the afterstate from the other side.
         """
-        tables = solve()
-        boards = positions.checked_marks(afterstates)
+        tables, boards = solve(), positions.checked_marks(afterstates)
         codes = positions.encode_seen(-boards)  # as the other player sees them, who is to move
-        movers = -tables.to_move[codes]
         going_on = np.flatnonzero(~tables.over[codes])
         if self.side == "both":
             return Replies(going_on, -boards[going_on], np.ones(len(going_on)))
@@ -193,7 +185,8 @@ class TicTacToe(Game):
         shares = self.policies.probabilities[codes[going_on]]
         rows, chosen = np.nonzero(shares)
         parents = going_on[rows]
-        replied = tables.views[movers[parents], tables.children[codes[parents], chosen]]
+        before = codes[parents]
+        replied = tables.views[-tables.to_move[before], tables.children[before, chosen]]
         return Replies(parents, replied, shares[rows, chosen])
 
     def checked_positions(
@@ -201,9 +194,9 @@ class TicTacToe(Game):
     ) -> Positions:
         boards = checks.broadcast_boards(values["board"], self.shape, num_envs)
         tables, codes = solve(), positions.encode(positions.checked_marks(boards))
-        for lost in np.flatnonzero(~tables.reachable[codes])[:1]:
+        for board in boards[~tables.reachable[codes]][:1]:
             wanted = "one that play can lead to (1 for X, who moves first, and -1 for O)"
-            raise UsageError(f"board must be {wanted}, got {boards[lost].tolist()}.")
+            raise UsageError(f"board must be {wanted}, got {board.tolist()}.")
         if "mark" not in values:
             return (codes,)
         marks, sides = checks.as_array(values["mark"]), PLAYED[self.side]
@@ -211,17 +204,14 @@ class TicTacToe(Game):
         usable = marks.shape == codes.shape and marks.dtype.kind in "iu"
         moves = tables.over[codes] | (tables.to_move[codes] == marks) if usable else False
         if not np.all(np.isin(marks, sides) & moves):
-            wanted = (
-                f"a state's mark must be the one to play, for side {self.side!r} one of {sides}"
-            )
-            raise UsageError(f"{wanted}, got {checks.brief(marks.tolist())}.")
+            wanted = f"the one to play, for side {self.side!r} one of {sides}"
+            raise UsageError(f"mark must be {wanted}, got {checks.brief(marks.tolist())}.")
         return codes, marks.astype(np.int64)
 
     def is_success(self, infos: Info) -> Bools:
         """Tell which games the played side has won; with side "both", which are no draws."""
-        winner, both = infos["winner"], self.side == "both"
-        won: Bools = winner != 0 if both else winner == infos["to_play"]
-        return won
+        winner = infos["winner"]
+        return np.asarray(winner != 0 if self.side == "both" else winner == infos["to_play"])
 
     def draw(self, board: NDArray[np.int8], mode: str, score: int = 0) -> Any:
         (board,) = positions.checked_marks(checks.broadcast_boards(board, self.shape))
@@ -233,10 +223,7 @@ class TicTacToe(Game):
 
 
 class Policies(NamedTuple):
-    """What k named opponents play, one of them drawn for each reply.
-
-    The low half of the reply's random word draws the opponent, and the high half the cell.
-    """
+    """What k opponents play: the low half of a reply's word draws one, the high half a cell."""
 
     cells: Ints  # `(k * 19683,)`, by opponent and position, the set of which one is played
     thresholds: tuple[Words, ...]  # where the low half of a word passes to the next opponent
@@ -245,22 +232,17 @@ class Policies(NamedTuple):
 
 @cache
 def policies(mixture: Mixture) -> Policies:
-    sets = [NAMED[name]() for name, _ in mixture]
-    weights = [probability for _, probability in mixture]
-    shares = np.zeros((3**CELLS, CELLS))
-    for cells, weight in zip(sets, weights, strict=True):
-        members = cells[:, None] >> np.arange(CELLS) & 1
-        shares += weight * (members / np.maximum(members.sum(axis=1, keepdims=True), 1))
+    names, weights = zip(*mixture, strict=True)
+    cells, shares = [NAMED[name]() for name in names], np.zeros((3**CELLS, CELLS))
+    for each, weight in zip(cells, weights, strict=True):
+        shares += weight * (sets.masks(CELLS)[each] / np.maximum(sets.SIZE[each], 1)[:, None])
     bounds = tuple(np.array(t, np.uint64) for t in thresholds(weights))
-    return Policies(read_only(np.concatenate(sets)), bounds, read_only(shares))
+    return Policies(read_only(np.concatenate(cells)), bounds, read_only(shares))
 
 
 def _checked_mixture(given: Any) -> str | Mixture:
     """Return named opponents with their probabilities; a single one is its name."""
-
-    def known(name: Any) -> str:
-        return checks.checked_choice(name, "an opponent with a probability", list(NAMED))
-
+    known = partial(checks.checked_choice, name="an opponent with a probability", choices=[*NAMED])
     wanted = "opponent", "named opponents", "{'minimax': 0.8, 'random': 0.2}", known
     probabilities = checked_distribution(given, *wanted)
     pairs = tuple((name, probabilities[name]) for name in NAMED if name in probabilities)
@@ -272,25 +254,17 @@ def transitions(
 ) -> dict[int, dict[int, list[Outcome]]]:
     """Return all that can happen, as `env.P` of Gymnasium's toy environments.
 
-    Value iteration, by the positions with the most marks first, finds what perfect play is worth:
-
     Examples:
-        >>> P, V = transitions("random", "X"), {}
-        >>> def filled(code):
-        ...     return sum(code // 3**cell % 3 > 0 for cell in range(9))
-        >>> for state in sorted(P, key=filled, reverse=True):
-        ...     values = [
-        ...         sum(p * (reward + V[after]) for p, after, reward, terminated in outcomes)
-        ...         for outcomes in P[state].values()
-        ...     ]
-        ...     V[state] = max(values, default=0.0)
-        >>> f"{V[0]:.4f}"
+        >>> P = transitions("random", "X")
+        >>> @cache
+        ... def value(state):  # of perfect play
+        ...     found = [sum(p * (r + value(s)) for p, s, r, _ in o) for o in P[state].values()]
+        ...     return max(found, default=0)
+        >>> f"{value(0):.4f}"
         '0.9948'
 
-    Args:
-        opponent: A named opponent: "random", "minimax" or "minimax_first"; or some of them with
-            probabilities.
-        side: What the agent plays: "X", "O", or "both"; "random" has the positions of both sides.
+    The opponent has a name, or is some of these with probabilities; the side "random" has the
+    positions of both sides.
 
     Returns:
         By state, by legal action, the outcomes: `(probability, next state, reward, terminated)`.  A
@@ -302,23 +276,19 @@ def transitions(
         checks.checked_choice(opponent, "opponent", list(NAMED))
     shares = TicTacToe(opponent, side).policies.probabilities  # type: ignore[arg-type]
     tables = solve()
-    over, winner, children = (t.tolist() for t in (tables.over, tables.winner, tables.children))
+    arrays = tables.over, tables.winner, tables.children, shares
+    over, winner, children, replies = (array.tolist() for array in arrays)
     states = np.flatnonzero(tables.reachable & np.isin(tables.to_move, PLAYED[side])).tolist()
     table: dict[int, dict[int, list[Outcome]]] = {state: {} for state in states}
     for state in states:
         mark = int(tables.to_move[state])
-        for action in _cells(tables.legal[state]):
+        for action in np.flatnonzero(tables.masks[state]).tolist():
             after = children[state][action]
             following = {after: 1.0}
             if side != "both" and not over[after]:
-                replied = shares[after].tolist()
-                following = {children[after][cell]: p for cell, p in enumerate(replied) if p}
+                following = {children[after][cell]: p for cell, p in enumerate(replies[after]) if p}
             table[state][action] = [
                 (p, code, float(winner[code] * mark), over[code]) for code, p in following.items()
             ]
             table |= {code: {} for code in following if over[code]}
     return table
-
-
-def _cells(cells: np.int64) -> list[int]:
-    return [cell for cell in range(CELLS) if cells >> cell & 1]

@@ -1,23 +1,17 @@
 """Tic-tac-toe solved: everything there is to know of each position, looked up by its code.
 
-A position's *code* has one digit to the base 3 for each cell: 0 empty, 1 X, 2 O.  Cells and actions
-are numbered row by row:
-
-    0 1 2
-    3 4 5
-    6 7 8
-
-Sets of cells are bits; see `tile_envs.base.sets`.
+A position's *code* has one digit to the base 3 for each cell, row by row, the first one lowest:
+0 empty, 1 X, 2 O.  Sets of cells are bits; see `tile_envs.base.sets`.
 """
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array
-from tile_envs.base.tables import shared
+from tile_envs.base.tables import read_only
 from tile_envs.errors import UsageError
 
 Ints = NDArray[np.int64]
@@ -37,8 +31,7 @@ PLAYED = {"X": (X,), "O": (O,), "random": (X, O), "both": (X, O)}
 """The sides that an agent can play, each with its marks."""
 
 
-@dataclass(frozen=True, eq=False)
-class Positions:
+class Positions(NamedTuple):
     """The 3**9 positions, by code, reachable in play or not."""
 
     marks: NDArray[np.int8]  # `(19683, 3, 3)`, 1 X, -1 O, 0 empty
@@ -58,7 +51,7 @@ class Positions:
 @cache
 def solve() -> Positions:
     """Compute all positions, once per process (20 ms, 3 MiB)."""
-    codes = np.arange(3**CELLS)
+    codes, bits = np.arange(3**CELLS), 1 << np.arange(CELLS)
     digits = codes[:, None] // POWERS % 3
     marks = np.array([0, X, O], np.int8)[digits]
     lines = marks[:, WINNING_LINES].sum(axis=2)
@@ -82,24 +75,13 @@ def solve() -> Positions:
         outcomes = np.where(playable[layer], value[children[layer]] * mover, -2)
         optimum = outcomes.max(axis=1, keepdims=True)
         value[layer] = (optimum * mover)[:, 0]
-        best[layer] = (outcomes == optimum) @ (1 << np.arange(CELLS))
+        best[layer] = (outcomes == optimum) @ bits
 
-    return shared(
-        Positions(
-            marks=marks.reshape(-1, SIDE, SIDE),
-            views=np.stack([marks * 0, marks, -marks]).reshape(3, -1, SIDE, SIDE),
-            winner=winner,
-            over=over,
-            to_move=to_move,
-            legal=playable @ (1 << np.arange(CELLS)),
-            masks=playable.astype(np.int8),
-            children=children,
-            reachable=reachable,
-            seen=reachable | reachable[encode(-marks.reshape(-1, SIDE, SIDE))],
-            value=value,
-            best=best,
-        )
-    )
+    marks = marks.reshape(-1, SIDE, SIDE)
+    views, seen = np.stack([marks * 0, marks, -marks]), reachable | reachable[encode(-marks)]
+    legal, masks = playable @ bits, playable.astype(np.int8)
+    looks = marks, views, winner, over, to_move, legal, masks
+    return Positions(*map(read_only, (*looks, children, reachable, seen, value, best)))
 
 
 def encode(marks: ArrayLike) -> Ints:
@@ -118,20 +100,17 @@ def encode_seen(observations: ArrayLike) -> Ints:
 
 def possible(codes: Ints) -> Ints:
     """Return codes `(n,)` of positions as either side sees them, if play can lead to all."""
-    lost = codes[~solve().seen[codes]]
-    if lost.size:
-        raise UsageError(
-            "boards must be positions that play can lead to, without two winners and with as many "
-            f"own marks as others or one more or less, got {solve().marks[lost[0]].tolist()}."
-        )
+    for lost in codes[~solve().seen[codes]][:1]:
+        wanted = "without two winners and with as many own marks as others or one more or less"
+        found = solve().marks[lost].tolist()
+        raise UsageError(f"boards must be what play can lead to, {wanted}, got {found}.")
     return codes
 
 
 def legal_actions(observations: ArrayLike) -> NDArray[np.int8]:
     """Return the action masks `(n, 9) int8` of positions `(n, 3, 3)` as either side sees them.
 
-    Raises:
-        ValueError: If these are not such boards.
+    A `ValueError` refuses other boards.
     """
     return solve().masks[possible(encode(checked_marks(observations)))]
 
@@ -139,19 +118,14 @@ def legal_actions(observations: ArrayLike) -> NDArray[np.int8]:
 def afterstates(observations: ArrayLike) -> tuple[NDArray[np.int8], Ints, NDArray[np.int8]]:
     """Return what each action makes of positions `(n, 3, 3)` as the player to move sees them.
 
-    Returns:
-        The afterstates `(n, 9, 3, 3) int8`, as the same player sees them (an illegal action leaves
-        the board as it is), the rewards `(n, 9) int64`, 1 where the action wins, and the action
-        masks `(n, 9) int8`.
-
-    Raises:
-        ValueError: If these are not such boards.
+    These are the afterstates `(n, 9, 3, 3) int8`, as the same player sees them (an illegal action
+    leaves the board as it is), the rewards `(n, 9) int64`, 1 where the action wins, and the action
+    masks `(n, 9) int8`.  A `ValueError` refuses other boards.
     """
-    positions = solve()
     codes = possible(encode(checked_marks(observations)))
-    masks = positions.masks[codes]
+    masks = solve().masks[codes]
     after = codes[:, None] + POWERS * masks
-    return positions.marks[after], positions.winner[after] * masks, masks
+    return solve().marks[after], solve().winner[after] * masks, masks
 
 
 def checked_marks(boards: ArrayLike) -> NDArray[np.int8]:

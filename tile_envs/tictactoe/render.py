@@ -24,16 +24,13 @@ def drawing(marks: NDArray[np.int8], cursor: int | None = None) -> Drawing:
 
     Free cells have numbers in text; winning marks stand on golden ground, in text in brackets.
     """
-    won = winning_cells(marks)
-    cells = []
-    for cell, mark in enumerate(marks.ravel().tolist()):
-        ground, brackets = GROUND, "  "
-        if cell in won:
-            ground, brackets = WON_GROUND, "[]"
-        elif cell == cursor:
-            ground, brackets = CURSOR_GROUND, "><"
-        label, ink = LETTERS.get(mark, CELL_NAMES[cell]), INKS.get(mark, PALE_INK)
-        cells.append(Cell(label, ink, ground, brackets))
+    looks: dict[int | None, tuple[str, str]] = dict.fromkeys(range(CELLS), (GROUND, "  "))
+    looks[cursor] = CURSOR_GROUND, "><"
+    looks |= dict.fromkeys(winning_cells(marks), (WON_GROUND, "[]"))
+    cells = [
+        Cell(LETTERS.get(mark, CELL_NAMES[cell]), INKS.get(mark, PALE_INK), *looks[cell])
+        for cell, mark in enumerate(marks.ravel().tolist())
+    ]
     rows = [cells[first : first + SIDE] for first in range(0, CELLS, SIDE)]
     return Drawing(rows, PAGE, [], partial(_picture, cells))
 
