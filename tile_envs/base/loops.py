@@ -165,13 +165,13 @@ class CompiledEngine(NumpyEngine):
     def play(self, actions: Any) -> tuple[Games, Transition]:
         n, play, transition = self._n, self.loops.play, self._empty()
         is_usual = type(actions) is np.ndarray and actions.shape == (n,) and actions.dtype is _LONG
-        if not (is_usual and actions.flags.carray):
-            actions = shaped_actions(actions, n)
+        is_usual = is_usual and actions.flags.carray
+        chosen = actions if is_usual else shaped_actions(actions, n)
         arrays = *self._shown(transition), *self._arrays
         if self.threads > 1:
             checked_actions(actions, n, self._game.n_actions)
-            play_shared(play, n, self.threads, (actions, *arrays))
-        elif not play(0, n, actions, *arrays):
+            play_shared(play, n, self.threads, (chosen, *arrays))
+        elif not play(0, n, chosen, *arrays):
             checked_actions(actions, n, self._game.n_actions)  # says which one it is
         return self.games, transition
 
