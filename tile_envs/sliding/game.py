@@ -253,7 +253,7 @@ class SlidingGame(Game):
 
     def _observe(self, state: State) -> tuple[Observations, Info]:
         infos: Info = {
-            "action_mask": batch.MASKS.take(state.legal, axis=0),
+            "action_mask": masks(len(ACTIONS)).take(state.legal, axis=0),
             "score": state.scores.copy(),
             "max_tile": self.pairs.faces.take(state.largest),
         }
