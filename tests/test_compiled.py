@@ -88,8 +88,8 @@ def test_after_an_edit_of_the_tables_no_old_code_runs(tmp_path):
     assert run(tmp_path) == (True, compiled_anew[1])
     tables = tmp_path / "tile_envs" / "sliding" / "packed" / "tables.py"
     text = tables.read_text(encoding="utf-8")
-    assert text.count("REWARD_SHIFT, REWARD_MASK = 25,") == 1
-    tables.write_text(text.replace("REWARD_MASK = 25,", "REWARD_MASK = 24,"), encoding="utf-8")
+    assert text.count("REWARD_SHIFT, REWARD_MASK = LINE_BITS + 5,") == 1
+    tables.write_text(text.replace("LINE_BITS + 5,", "LINE_BITS + 4,"), encoding="utf-8")
     assert run(tmp_path) == compiled_anew
 
 

@@ -82,7 +82,7 @@ RANKS = {
         sliding.rules tictactoe.positions
         agents
         game
-        base.compiled base.sets base.distribution base.threads
+        base.compiled base.sets base.threads
         base.random_stream base.tables
         base.checks
         errors

@@ -13,7 +13,7 @@ from tile_envs.base.checks import as_array, brief, broadcast_boards, checked_cho
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
-from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP, checked_boards, checked_tiles
+from tile_envs.sliding.rules import ACTIONS, DOWN, LEFT, RIGHT, UP
 from tile_envs.tictactoe.positions import CELL_NAMES, CELLS, SIDE, checked_marks
 from tile_envs.tictactoe.render import LETTERS
 
@@ -57,7 +57,7 @@ def show_hex(game: Game, board: ArrayLike) -> str:
     """Return the tile indices, at most 15, of a sliding game as hexadecimal digits, row by row."""
     if not isinstance(game, SlidingGame):
         raise UsageError(f"{game} has no hexadecimal digits: use show_line.")
-    (tiles,) = checked_boards(broadcast_boards(board, game.shape), game.rules)
+    (tiles,) = game.rules.checked_boards(broadcast_boards(board, game.shape))
     if tiles.max() > 15:
         raise UsageError(f"{game.rules.faces[tiles.max()]} has no hexadecimal digit: use faces.")
     return "".join(f"{tile:x}" for tile in tiles.ravel().tolist())
@@ -67,7 +67,7 @@ def _words(game: Game, board: ArrayLike) -> list[list[str]]:
     """Return what each cell shows, after a check of the board."""
     boards = broadcast_boards(board, game.shape)
     if isinstance(game, SlidingGame):
-        (tiles,) = checked_boards(boards, game.rules).tolist()
+        (tiles,) = game.rules.checked_boards(boards).tolist()
         return [[str(game.rules.faces[tile]) if tile else "." for tile in row] for row in tiles]
     cells = zip(checked_marks(boards).ravel().tolist(), CELL_NAMES, strict=True)
     names = [LETTERS.get(mark, name) for mark, name in cells]
@@ -101,10 +101,10 @@ def read_board(game: Game, text: Any) -> NDArray[Any]:
         wanted = "3 rows of 3 cells, X, O, or a free cell's number, such as 'X 1 2 / 3 O 5 / 6 7 8'"
     elif is_grid and all(map(FACE.fullmatch, words)):
         tiles = [0 if word in ("0", ".") else game.rules.index_of(word) for word in words]
-        return checked_tiles(np.reshape(tiles, game.shape), game.rules)
+        return game.rules.checked_tiles(np.reshape(tiles, game.shape))
     elif len(words) == 1 and re.fullmatch(f"[0-9a-fA-F]{{{n_rows * n_columns}}}", words[0]):
         tiles = [int(digit, 16) for digit in words[0]]
-        return checked_tiles(np.reshape(tiles, game.shape), game.rules)
+        return game.rules.checked_tiles(np.reshape(tiles, game.shape))
     else:
         example = " / ".join([" ".join(["2"] + ["0"] * (n_columns - 1))] * n_rows)
         wanted = f"{n_rows} rows of {n_columns} faces, such as '{example}', or hexadecimal digits"

@@ -35,7 +35,6 @@ from tile_envs.game import Game
 from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.tables import CELL_MASK
-from tile_envs.sliding.rules import checked_boards
 
 MEBIBYTE = 1 << 20
 DEEP = 4
@@ -102,7 +101,7 @@ class Expectimax(ValueAgent):
             self.action_values(np.zeros((threads, *game.shape), np.uint8))
 
     def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        boards = searched = checked_boards(observations, self._game.rules)
+        boards = searched = self._game.rules.checked_boards(observations)
         if self._downgraded_from is not None:
             searched = downgrade(boards, self._downgraded_from)
         depths = self._depths[(boards == 0).sum(axis=(1, 2))]

@@ -39,7 +39,6 @@ from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import game_tables, rows_of
 from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
-from tile_envs.sliding.rules import checked_boards
 from tile_envs.words import counted
 
 NewTiles = list[tuple[Word, float, int]]
@@ -163,7 +162,7 @@ class Solution:
         return cls(game, states, afterstates)
 
     def _looked_up(self, layers: Layers, boards: ArrayLike) -> Values:
-        found = _keys_and_ages(self.game, checked_boards(boards, self.game.rules))
+        found = _keys_and_ages(self.game, self.game.rules.checked_boards(boards))
         return steps.values_of(layers.keys, layers.values, layers.begins, *found)
 
 

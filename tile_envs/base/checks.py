@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -69,6 +69,30 @@ def checked_probability(value: object, name: str) -> float:
     if number is None or not 0 <= number <= 1:
         raise UsageError(f"{name} must be a probability between 0 and 1, got {value!r}.")
     return number
+
+
+def checked_distribution(
+    given: Any, option: str, names: str, example: str, known: Callable[[Any], Any]
+) -> dict[Any, float]:
+    """Return the probabilities above 0 of a mapping, or of pairs, by name.
+
+    `known` returns a name in the form in which it is kept, or raises a `ValueError`.
+    """
+    try:
+        pairs = dict(given)
+    except (TypeError, ValueError):
+        pairs = {}
+    probabilities: dict[Any, float] = {}
+    for name, probability in pairs.items():
+        if (kept := known(name)) in probabilities:
+            raise UsageError(f"{option} names {kept!r} twice: {given!r}.")
+        probabilities[kept] = checked_probability(probability, f"{option}[{name!r}]")
+    if not math.isclose(total := sum(probabilities.values()), 1, abs_tol=1e-6):
+        raise UsageError(
+            f"{option} must map {names} to probabilities that add up to 1, such as {example}, "
+            f"got {brief(given)}, which makes {total}."
+        )
+    return {name: probability for name, probability in probabilities.items() if probability}
 
 
 def checked_number(value: object, name: str) -> float:

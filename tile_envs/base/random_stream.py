@@ -104,6 +104,11 @@ def choose(words: Words, n: Words) -> Words:
     return ((words >> _HALF) * n) >> _HALF
 
 
+def thresholds(probabilities: Sequence[float]) -> tuple[int, ...]:
+    """Cumulative thresholds of probabilities in [0, 2**32), without the last one's."""
+    return tuple(round(p * 2**32) for p in np.cumsum(probabilities[:-1]))
+
+
 def pick(words: Words, thresholds: Sequence[Words]) -> NDArray[np.int8]:
     """Turn the low halves of random words into indices, by cumulative thresholds up to 2**32."""
     if not thresholds:

@@ -19,8 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.base.checks import as_array, checked_cells
-from tile_envs.base.distribution import thresholds
-from tile_envs.base.random_stream import LOW_HALF, Stream, Words, ahead, choose, mix, pick
+from tile_envs.base.random_stream import (
+    LOW_HALF,
+    Stream,
+    Words,
+    ahead,
+    choose,
+    mix,
+    pick,
+    thresholds,
+)
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Ints
 from tile_envs.sliding.rules import Boards

@@ -21,16 +21,7 @@ from tile_envs.sliding.cells.batch import CellsLayout
 from tile_envs.sliding.packed.batch import PackedLayout, worst_cells
 from tile_envs.sliding.packed.tables import Tables, check_packs, compile_tables, packs
 from tile_envs.sliding.pairs import Pairs, compile_pairs
-from tile_envs.sliding.rules import (
-    ACTIONS,
-    Boards,
-    Rules,
-    Spawn,
-    checked_boards,
-    checked_shape,
-    checked_spawn,
-    checked_tiles,
-)
+from tile_envs.sliding.rules import ACTIONS, Boards, Rules, Spawn, checked_shape
 
 LARGEST_START_SCORE, LARGEST_SCORE = 1 << 53, 1 << 62
 """The largest scores that a game starts with and that a state has: floats hold the first exactly,
@@ -66,7 +57,7 @@ def legal_actions(boards: ArrayLike, rules: Rules) -> NDArray[np.int8]:
 
     They are 1 where the action (0 up, 1 right, 2 down, 3 left) changes the board.
     """
-    boards = checked_boards(boards, rules)
+    boards = rules.checked_boards(boards)
     layout = layout_of(rules, boards.shape[1:])
     return masks(len(ACTIONS))[layout.legal(layout.pack(boards))]
 
@@ -78,7 +69,7 @@ def afterstates(boards: ArrayLike, rules: Rules) -> tuple[Boards, Ints, NDArray[
         The afterstates `(n, 4, R, C) uint8` (an illegal action leaves the board as it is), the
         rewards `(n, 4) int64`, and the action masks `(n, 4) int8`.
     """
-    boards = checked_boards(boards, rules)
+    boards = rules.checked_boards(boards)
     after, rewards, legal = layout_of(rules, boards.shape[1:]).afterstates(boards)
     return after, rewards, masks(len(ACTIONS))[legal]
 
@@ -119,7 +110,7 @@ class SlidingGame(Game):
         rules = Rules.of(self.rules)
         shape = checked_shape(self.shape)
         rules.check_rewards(shape)
-        spawn = rules.spawn if self.spawn is None else checked_spawn(rules, self.spawn)
+        spawn = rules.spawn if self.spawn is None else rules.checked_spawn(self.spawn)
         start_tiles = _checked_start_tiles(self.start_tiles, rules, shape)
         wanted = chance.Placer, "an object with place()"
         checks.check_named(self.placer, "placer", chance.NAMED, *wanted)
@@ -277,7 +268,7 @@ class SlidingGame(Game):
 
     def replies(self, afterstates: ArrayLike) -> Replies:
         """Return the boards that may follow afterstates, tile by tile, the smallest first."""
-        boards, parts = checked_boards(afterstates, self.rules), []
+        boards, parts = self.rules.checked_boards(afterstates), []
         spawn = self.distribution
         for tile, probability in zip(spawn.tiles, spawn.probabilities, strict=True):
             cells = self.possible_cells(boards, tile)
@@ -313,12 +304,12 @@ class SlidingGame(Game):
         most = LARGEST_SCORE if "game" in values else LARGEST_START_SCORE
         for score in scores.reshape(-1).tolist():
             checks.checked_integer(score, "score", most=most)
-        boards = checked_boards(boards, self.rules)
+        boards = self.rules.checked_boards(boards)
         return boards, np.broadcast_to(scores, len(boards)).astype(np.int64)
 
     def faces(self, boards: ArrayLike) -> Ints:
         """Return the faces, `int64`, of tile indices of any shape, or raise a `ValueError`."""
-        return self.pairs.faces.take(checked_tiles(boards, self.rules))
+        return self.pairs.faces.take(self.rules.checked_tiles(boards))
 
     def indices(self, faces: ArrayLike) -> Boards:
         """Return the tile indices of faces of any shape, or raise a `ValueError`."""
@@ -332,7 +323,7 @@ class SlidingGame(Game):
         return won
 
     def draw(self, board: NDArray[np.uint8], mode: str, score: int = 0) -> Any:
-        (board,) = checked_boards(checks.broadcast_boards(board, self.shape), self.rules)
+        (board,) = self.rules.checked_boards(checks.broadcast_boards(board, self.shape))
         drawing = render.drawing(board, self.rules, score)
         return drawing.text() if checks.is_text(mode) else drawing.picture()
 

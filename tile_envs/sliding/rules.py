@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tile_envs.base.checks import as_array, as_integer, brief
-from tile_envs.base.distribution import checked_distribution
+from tile_envs.base.checks import as_array, as_integer, brief, checked_distribution
 from tile_envs.errors import UsageError
 from tile_envs.words import printable
 
@@ -127,7 +126,7 @@ class Rules:
             raise UsageError(f"the name of a game must be one line of text, got {self.name!r}.")
         keep(faces=_checked_faces(self.faces))
         keep(merges=_checked_merges(self.merges, self.largest))
-        keep(spawn=checked_spawn(self, self.spawn), goal=self.checked_face(self.goal))
+        keep(spawn=self.checked_spawn(self.spawn), goal=self.checked_face(self.goal))
         if isinstance(self.palette, Mapping):
             keep(palette=Palette(**self.palette))
         if not isinstance(self.palette, Palette) or len(self.palette.tiles) < len(self.faces):
@@ -164,6 +163,31 @@ class Rules:
         """Return a face of this game as an integer; see `index_of`."""
         return self.faces[self.index_of(face)]
 
+    def checked_boards(self, boards: ArrayLike) -> Boards:
+        """Return boards `(n, R, C)` of any integers, if the game has such tiles, as `uint8`."""
+        array = as_array(boards)
+        if array.ndim != 3 or not is_board(array.shape[1:]):
+            sides = f"R and C 1 to {MAX_SIDE}, with {MIN_CELLS} cells or more"
+            raise UsageError(f"boards must have shape (n, R, C), {sides}, got {array.shape}.")
+        return self.checked_tiles(array)
+
+    def checked_tiles(self, tiles: ArrayLike) -> Boards:
+        """Return tile indices of any shape and integers, if the game has such tiles, as `uint8`."""
+        array = as_array(tiles)
+        if array.dtype.kind not in "iu":
+            raise UsageError(f"boards must be integers (tile indices), got dtype {array.dtype}.")
+        if array.size and not 0 <= array.min() <= array.max() <= self.largest:
+            raise UsageError(
+                f"boards of {self.name} hold tile indices 0 to {self.largest}, not faces, "
+                f"got {array.min()} to {array.max()}: game.indices(faces) returns them."
+            )
+        return array.astype(np.uint8)
+
+    def checked_spawn(self, spawn: object) -> Spawn:
+        """Return a spawn distribution, pairs or a mapping, as pairs, the smallest face first."""
+        wanted = "spawn", "faces", "{2: 0.9, 4: 0.1}", self.checked_face
+        return tuple(sorted(checked_distribution(spawn, *wanted).items()))
+
     def check_rewards(self, shape: tuple[int, int]) -> None:
         """Refuse by a `ValueError` a shape on which a move could pay `MOVE_LIMIT` or more."""
         most = max((self.faces[made] for *_, made in self.merges), default=0)
@@ -193,34 +217,6 @@ def most_paid(shape: tuple[int, int]) -> int:
     """Return the most that each merge may pay, of all that one move on a board can make."""
     n_rows, n_columns = shape
     return (MOVE_LIMIT - 1) // max(n_rows * (n_columns // 2), n_columns * (n_rows // 2))
-
-
-def checked_boards(boards: ArrayLike, rules: Rules) -> Boards:
-    """Return boards `(n, R, C)` of any integers, if the game has such tiles, as `uint8`."""
-    array = as_array(boards)
-    if array.ndim != 3 or not is_board(array.shape[1:]):
-        sides = f"R and C 1 to {MAX_SIDE}, with {MIN_CELLS} cells or more"
-        raise UsageError(f"boards must have shape (n, R, C), {sides}, got {array.shape}.")
-    return checked_tiles(array, rules)
-
-
-def checked_tiles(tiles: ArrayLike, rules: Rules) -> Boards:
-    """Return tile indices of any shape and integers, if the game has such tiles, as `uint8`."""
-    array = as_array(tiles)
-    if array.dtype.kind not in "iu":
-        raise UsageError(f"boards must be integers (tile indices), got dtype {array.dtype}.")
-    if array.size and not 0 <= array.min() <= array.max() <= rules.largest:
-        raise UsageError(
-            f"boards of {rules.name} hold tile indices 0 to {rules.largest}, not faces, "
-            f"got {array.min()} to {array.max()}: game.indices(faces) returns them."
-        )
-    return array.astype(np.uint8)
-
-
-def checked_spawn(rules: Rules, spawn: object) -> Spawn:
-    """Return a spawn distribution, pairs or a mapping, as pairs, the smallest face first."""
-    wanted = "spawn", "faces", "{2: 0.9, 4: 0.1}", rules.checked_face
-    return tuple(sorted(checked_distribution(spawn, *wanted).items()))
 
 
 def _checked_faces(faces: Iterable[Any]) -> tuple[int, ...]:

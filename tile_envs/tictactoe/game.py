@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent, ask
 from tile_envs.base import checks, random_stream, sets
-from tile_envs.base.distribution import checked_distribution, thresholds
-from tile_envs.base.random_stream import STRIDE, Words, mix
+from tile_envs.base.checks import checked_distribution
+from tile_envs.base.random_stream import STRIDE, Words, mix, thresholds
 from tile_envs.base.tables import read_only
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Floats, Game, Info, Observations, Positions, Replies, Symmetries

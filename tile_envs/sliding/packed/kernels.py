@@ -18,7 +18,7 @@ from tile_envs.sliding.chance import ADVERSARY, NAMED
 from tile_envs.sliding.compiled import drawn_tile, is_vertical, member, spawn_tables
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed import tables as packing
-from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP, checked_boards
+from tile_envs.sliding.rules import DOWN, LEFT, RIGHT, UP
 
 Lines = tuple[Word, Word, Word, Word]
 
@@ -86,7 +86,7 @@ def game_tables(game: SlidingGame) -> GameTables:
 
 def rows_of(game: SlidingGame, boards: ArrayLike) -> Words:
     """Return the rows of boards of the game and shape, `(n, 4) uint64`."""
-    checked = checked_boards(boards, game.rules)
+    checked = game.rules.checked_boards(boards)
     if checked.shape[1:] != game.shape:
         raise UsageError(f"boards must have shape {game.shape}, got {checked.shape[1:]}.")
     return np.ascontiguousarray(game.layout.pack(checked)[:, :, 0]).view(np.uint64)
