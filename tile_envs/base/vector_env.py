@@ -222,17 +222,9 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def action_masks(self) -> Bools:
         """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them.
 
-        None is legal in a game that has terminated and waits for its reset, as in `NextStep`; a
-        softmax over no action is NaN.  This allows all, as the action is ignored:
-
-        Examples:
-            >>> from gymnasium import make_vec
-            >>> envs = make_vec("TicTacToe-v0", 2)
-            >>> _ = envs.reset(options={"board": [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]})
-            >>> masks = envs.action_masks()
-            >>> masks |= ~masks.any(axis=1, keepdims=True)
-            >>> bool(masks.all())
-            True
+        None is legal in a game that has terminated and waits for its reset, as in `NextStep`, and a
+        softmax over no action is NaN: `masks |= ~masks.any(axis=1, keepdims=True)` allows all of
+        them there, as the action is ignored.
         """
         return self.game._masks(self._started_games().state)
 
