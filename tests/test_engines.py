@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from placers import LastCell
 from test_envs import IDS
 
+from tile_envs.base import loops
 from tile_envs.errors import ExtraNotInstalled
 from tile_envs.sliding import board
 from tile_envs.sliding import game as sliding_game
@@ -48,7 +49,7 @@ def pair(env_id, num_envs, **options):
 def signatures(envs):
     """Return for how many types of arguments each loop of the games is compiled or loaded."""
     play, begin, *_ = envs.unwrapped._engine.loops
-    return [len(loop.signatures) for loop in (play, begin)]
+    return [len(loop.signatures) for loop in (play, begin, loops._choose)]
 
 
 def assert_equal_steps(ours, theirs, steps, seed=0):
