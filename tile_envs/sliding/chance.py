@@ -18,17 +18,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tile_envs.base import random_stream
 from tile_envs.base.checks import as_array, checked_cells
-from tile_envs.base.random_stream import (
-    LOW_HALF,
-    Stream,
-    Words,
-    ahead,
-    choose,
-    mix,
-    pick,
-    thresholds,
-)
+from tile_envs.base.random_stream import LOW_HALF, Stream, Words, ahead, choose, mix, pick
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Ints
 from tile_envs.sliding.rules import Boards
@@ -52,7 +44,7 @@ class SpawnDistribution:
     @cached_property
     def thresholds(self) -> tuple[int, ...]:
         """Cumulative thresholds of the tiles in [0, 2**32), without the last one's."""
-        return thresholds(self.probabilities)
+        return random_stream.thresholds(self.probabilities)
 
     @cached_property
     def arrays(self) -> tuple[Ints, list[Words]]:
@@ -132,10 +124,9 @@ def checked_starts(
         except Exception as error:  # numpy, zipfile and zlib raise a dozen kinds on damaged files
             is_other = "pickle" in str(error)  # as numpy reads any file that is not its own
             reason = "it is neither" if is_other else str(error).partition(". ")[0]
-            raise UsageError(
-                "starts must be a .npy file of boards, or a .npz file with the observations of "
-                f"recorded games, got {os.fspath(starts)}: {reason}."
-            ) from error
+            wanted = "a .npy file of boards, or a .npz file with the observations of recorded games"
+            message = f"starts must be {wanted}, got {os.fspath(starts)}: {reason}."
+            raise UsageError(message) from error
     if boards.ndim != 3 or boards.shape[1:] != shape or not len(boards):
         wanted = f"a list of boards, an array of shape (1, {shape[0]}, {shape[1]}) or longer"
         raise UsageError(f"starts must be {wanted}, got shape {boards.shape}.")

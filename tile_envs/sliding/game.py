@@ -107,11 +107,11 @@ class SlidingGame(Game):
     sides = ()  # there is one player
 
     def __post_init__(self) -> None:
-        rules = Rules.of(self.rules)
-        shape = checked_shape(self.shape)
+        keep = vars(self).update  # past the frozen dataclass
+        keep(rules=(rules := Rules.of(self.rules)), shape=(shape := checked_shape(self.shape)))
         rules.check_rewards(shape)
-        spawn = rules.spawn if self.spawn is None else rules.checked_spawn(self.spawn)
-        start_tiles = _checked_start_tiles(self.start_tiles, rules, shape)
+        keep(spawn=rules.spawn if self.spawn is None else rules.checked_spawn(self.spawn))
+        keep(start_tiles=self._checked_start_tiles())
         wanted = chance.Placer, "an object with place()"
         checks.check_named(self.placer, "placer", chance.NAMED, *wanted)
         if self.placer == chance.ADVERSARY:
@@ -122,11 +122,18 @@ class SlidingGame(Game):
         ends = checks.plain(self.terminate_at_goal)
         if not isinstance(ends, bool):
             raise UsageError(f"terminate_at_goal must be True or False, got {checks.brief(ends)}.")
-        keep = vars(self).update  # past the frozen dataclass
-        keep(rules=rules, shape=shape, spawn=spawn, start_tiles=start_tiles)
         keep(start_fraction=fraction, terminate_at_goal=ends)
         if self.starts is not None:
             keep(starts=chance.checked_starts(self.starts, shape, self.legal_actions))
+
+    def _checked_start_tiles(self) -> int | tuple[int, ...]:
+        given: Any = self.start_tiles
+        listed, cells = checks.as_array(given).ndim > 0, math.prod(self.shape)
+        count = len(given) if listed else checks.as_integer(given)
+        if count is None or not 1 <= count <= cells:
+            wanted = f"1 to {cells} tiles on a {self.shape[0]}×{self.shape[1]} board"
+            raise UsageError(f"start_tiles must be {wanted}, got {checks.brief(given)}.")
+        return tuple(map(self.rules.checked_face, given)) if listed else count
 
     def __str__(self) -> str:
         return f"{self.name} on {self.shape[0]}×{self.shape[1]}"
@@ -330,15 +337,3 @@ class SlidingGame(Game):
     def to_json(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.compare}
         return json.dumps(values | {"rules": asdict(self.rules)})
-
-
-def _checked_start_tiles(
-    start_tiles: Any, rules: Rules, shape: tuple[int, int]
-) -> int | tuple[int, ...]:
-    listed = checks.as_array(start_tiles).ndim > 0
-    count = len(start_tiles) if listed else checks.as_integer(start_tiles)
-    cells = math.prod(shape)
-    if count is None or not 1 <= count <= cells:
-        wanted = f"1 to {cells} tiles on a {shape[0]}×{shape[1]} board"
-        raise UsageError(f"start_tiles must be {wanted}, got {checks.brief(start_tiles)}.")
-    return tuple(map(rules.checked_face, start_tiles)) if listed else count

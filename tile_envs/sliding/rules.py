@@ -63,33 +63,24 @@ class Palette:
 
 # The colors of the original game, which has one for all tiles past 2048.
 CLASSIC = Palette(
-    page="#faf8ef",
-    board="#bbada0",
-    dark="#776e65",
-    light="#f9f6f2",
+    *("#faf8ef", "#bbada0", "#776e65", "#f9f6f2"),  # page, board, dark, light
     dark_inks=2,
     tiles=(
-        "#cdc1b4",
-        *("#eee4da", "#ede0c8", "#f2b179", "#f59563", "#f67c5f", "#f65e3b"),
-        *("#edcf72", "#edcc61", "#edc850", "#edc53f", "#edc22e"),
-        *("#3c3a32",) * 6,
+        *("#cdc1b4", "#eee4da", "#ede0c8", "#f2b179", "#f59563", "#f67c5f", "#f65e3b", "#edcf72"),
+        *("#edcc61", "#edc850", "#edc53f", "#edc22e", *("#3c3a32",) * 6),
     ),
 )
 
 # Once around the color circle, from light to dark, in steps that look equal (OKLab): 31 tiles can
 # be distinguished, and a larger tile is always a darker one.
 RAINBOW = Palette(
-    page="#f6f8f5",
-    board="#9db0ae",
-    dark="#2f3a3a",
-    light="#ffffff",
+    *("#f6f8f5", "#9db0ae", "#2f3a3a", "#ffffff"),  # page, board, dark, light
     dark_inks=14,
     tiles=(
-        "#bccac7",
-        *("#feedc8", "#f3e8ae", "#e1e59c", "#cbe490", "#afe38b", "#91e095", "#73dca1", "#52d6ad"),
-        *("#2cceb9", "#11c5c3", "#0fbbca", "#18b0d1", "#18a6d8", "#329adb", "#458ddc", "#5780db"),
-        *("#6673d6", "#7266ce", "#7d59c4", "#864cb6", "#8d40a7", "#913593", "#94297f", "#941d69"),
-        *("#940f53", "#90043d", "#890428", "#820209", "#731b03", "#642402", "#542700"),
+        *("#bccac7", "#feedc8", "#f3e8ae", "#e1e59c", "#cbe490", "#afe38b", "#91e095", "#73dca1"),
+        *("#52d6ad", "#2cceb9", "#11c5c3", "#0fbbca", "#18b0d1", "#18a6d8", "#329adb", "#458ddc"),
+        *("#5780db", "#6673d6", "#7266ce", "#7d59c4", "#864cb6", "#8d40a7", "#913593", "#94297f"),
+        *("#941d69", "#940f53", "#90043d", "#890428", "#820209", "#731b03", "#642402", "#542700"),
     ),
 )
 """The palette of games that bring none."""

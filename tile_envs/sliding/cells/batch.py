@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Ints
-from tile_envs.sliding.chance import RANDOM, Placer, Start, answers, one_of
+from tile_envs.sliding.chance import RANDOM, Start, answers, one_of
 from tile_envs.sliding.pairs import Pairs, compile_pairs, pair_of, push_to_low_end
 from tile_envs.sliding.rules import ACTIONS, Boards, Rules
 
@@ -54,9 +54,13 @@ class CellsLayout:
         n = len(actions)
         boards = np.ascontiguousarray(boards.transpose(1, 2, 0))
         boards, rewards = push(self._pairs, boards, actions)
-        cells = choose_cells(placer, boards, drawn, words)
+        flat = boards.reshape(math.prod(boards.shape[:2]), n)  # a view
+        if placer == RANDOM:
+            cells = one_of(flat == 0, words)
+        else:
+            cells = answers(placer, boards.transpose(2, 0, 1), drawn)
         boards.reshape(-1)[cells * n + np.arange(n)] += drawn.astype(np.uint8)
-        largest = boards.reshape(math.prod(boards.shape[:2]), n).max(axis=0).astype(np.int64)
+        largest = flat.max(axis=0).astype(np.int64)
         return boards.transpose(2, 0, 1), rewards, largest
 
     def afterstates(self, boards: Boards) -> tuple[Boards, Ints, Ints]:
@@ -86,10 +90,3 @@ def _lines(boards: Boards) -> tuple[Boards, Boards, Boards, Boards]:
     """Return boards `(R, C, n)` as lines `(length, lines, n)`, by action, from the wall on."""
     turned = boards.transpose(1, 0, 2)
     return boards, turned[::-1], boards[::-1], turned  # up, right, down, left
-
-
-def choose_cells(placer: str | Placer, boards: Boards, tiles: Ints, words: Words) -> Ints:
-    """Choose the cells `(n,)` of new tiles on afterstates `(R, C, n)`, as a placer decides."""
-    if placer == RANDOM:
-        return one_of((boards == 0).reshape(math.prod(boards.shape[:2]), len(tiles)), words)
-    return answers(placer, boards.transpose(2, 0, 1), tiles)

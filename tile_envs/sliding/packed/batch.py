@@ -114,10 +114,12 @@ class PackedLayout:
             empty *= _PATTERN_WEIGHTS
             pattern = np.add.reduce(empty) + _PATTERNS.take(actions)
             k = choose(words, table.empty_count.take(pattern)).view(np.int64)
-            cell = table.empty_number.take(pattern * _CELLS + k)
-            after += self._tile_lines.take(cell * _TILES_END + drawn, axis=0).T
+            cells = table.empty_number.take(pattern * _CELLS + k)
+        elif isinstance(placer, str):
+            cells = one_of(worst_cells(table, after, drawn), words)
         else:
-            place(placer, table, after, drawn, words)
+            cells = answers(placer, unpack(table, after[0].T), drawn)
+        after += self._tile_lines.take(cells * _TILES_END + drawn, axis=0).T
         rewards: Ints = np.add.reduce(pushed) >> _REWARD_SHIFT & _REWARD_MASK
         largest = np.maximum(np.maximum.reduce(pushed) >> _LARGEST_SHIFT, drawn)
         return after.T, rewards, largest
@@ -160,22 +162,6 @@ def unpack(table: Tables, rows: Lines) -> Boards:
     n_rows, n_columns = table.shape
     boards = table.cells.take(rows).view(np.uint8).reshape(-1, PACKED_SIDE, PACKED_SIDE)
     return np.ascontiguousarray(boards[:, :n_rows, :n_columns])
-
-
-def place(placer: Any, table: Tables, lines: Lines, tiles: Ints, words: Words) -> None:
-    """Set new tiles on afterstates, in place, for the adversary or a user's placer.
-
-    `lines` are packed afterstates `(2, 4, n)`, unchanged if the placer fails, `tiles` their new
-    tiles `(n,)`, 0 where none appears, and `words` their random words `(n,)`.
-    """
-    if isinstance(placer, str):
-        cells = one_of(worst_cells(table, lines, tiles), words)
-    else:
-        cells = answers(placer, unpack(table, lines[0].T), tiles)
-    rows, columns = np.divmod(cells, table.shape[1])
-    every = np.arange(len(tiles))
-    lines[0, rows, every] |= tiles << columns * CELL_BITS
-    lines[1, columns, every] |= tiles << rows * CELL_BITS
 
 
 def worst_cells(table: Tables, lines: Lines, tiles: Ints) -> Bools:

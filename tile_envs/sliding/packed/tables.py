@@ -49,9 +49,7 @@ LARGEST_SHIFT = REWARD_SHIFT + 33
 # Transposing four lines swaps the two off-diagonal 2×2 blocks, then the off-diagonal cells of each.
 LOW_BLOCK, EVEN_CELLS = 0b00000_00000_11111_11111, 0b00000_11111_00000_11111
 
-# The actions that move a line when it is a row or a column, as bits 1 << action.
-ROW_ACTIONS, COLUMN_ACTIONS = 1 << RIGHT | 1 << LEFT, 1 << UP | 1 << DOWN
-TO_LOW_END, TO_HIGH_END = 1 << UP | 1 << LEFT, 1 << DOWN | 1 << RIGHT
+TO_LOW_END, TO_HIGH_END = 1 << UP | 1 << LEFT, 1 << DOWN | 1 << RIGHT  # actions, as bits
 
 # A pattern is an action and the number of empty cells it leaves on each line, as digits.
 PATTERN_WEIGHTS = tuple((PACKED_SIDE + 1) ** line for line in range(PACKED_SIDE))
@@ -114,7 +112,8 @@ def compile_tables(rules: Rules, shape: tuple[int, int]) -> Tables:
         column_pushed, column_legal = _push_lines(rules, n_rows)
         pushed, up = np.concatenate([pushed, column_pushed]), pushed.size
     offsets = np.array([up, row_legal.size, up + column_legal.size, 0])
-    legal = row_legal & np.uint8(ROW_ACTIONS), column_legal & np.uint8(COLUMN_ACTIONS)
+    of_rows, of_columns = np.uint8(1 << RIGHT | 1 << LEFT), np.uint8(1 << UP | 1 << DOWN)
+    legal = row_legal & of_rows, column_legal & of_columns
     cells = _pack(_unpack(np.arange(row_legal.size, dtype=np.uint32), n_columns), bits=8)
     return shared(Tables(shape, pushed, offsets, *legal, cells, *_empty_cells(shape)))
 
