@@ -23,8 +23,7 @@ HASHES = {
     "TicTacToe-v0": "f680fd872ba83604",
 }  # by id, that of its games, which must never change
 WAYS: dict[str, dict[str, Any]] = {name: {"engine": name} for name in ("numpy", "numba")}
-WAYS["single games"] = {"vectorization_mode": "sync"}
-"""What plays, and the options of `gym.make_vec` that ask for it."""
+WAYS["single games"] = {"vectorization_mode": "sync"}  # options of `gym.make_vec`, by what plays
 SHOWN = "observations", "rewards", "terminations", "truncations"
 SEEDS, N, STEPS = np.arange(10_000, dtype=np.uint64), 32, 300
 ROW = "{:14}{:18}{:16}{:15}{:15}{}"

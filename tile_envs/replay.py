@@ -34,7 +34,6 @@ FORMAT = "tile-envs replay"
 VERSION = "0.2.0"  # of the package that has changed the format last
 ENTRIES: dict[str, type] = dict.fromkeys(("format", "version", "package", "env"), str)
 ENTRIES |= {"options": dict, "reset": dict, "seed": int, "actions": list, "player": str}
-"""The entries of a file, and their types."""
 OPTIONAL: dict[str, Any] = {"package": "", "reset": {}, "player": ""}  # if left out
 
 

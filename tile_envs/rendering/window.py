@@ -8,10 +8,8 @@ from typing import NamedTuple
 from tile_envs.errors import UsageError, extra
 from tile_envs.rendering.canvas import Drawing, Picture, shrink
 
-POLL = 0.05
-"""Seconds between checks while waiting for a key, so that Ctrl-C in the terminal is noticed."""
-SHARE = 0.88
-"""The part of the screen that a window takes at most, so that there is room for its frame."""
+POLL = 0.05  # seconds between checks for a key, so that Ctrl-C in the terminal is noticed
+SHARE = 0.88  # of the screen, that a window takes at most, so that there is room for its frame
 
 
 class Click(NamedTuple):

@@ -27,8 +27,7 @@ from tile_envs.sliding.rules import Boards
 from tile_envs.words import counted
 
 Starts = str | os.PathLike[str] | ArrayLike
-START_OPTIONS = "starts", "start_fraction"
-"""The options that say where games begin, and nothing else about them."""
+START_OPTIONS = "starts", "start_fraction"  # they say where games begin, and nothing else
 START_FRACTION = 0.5
 RANDOM, ADVERSARY = "random", "adversary"
 NAMED = RANDOM, ADVERSARY  # placers
@@ -142,10 +141,7 @@ class Placer(Protocol):
     """Chooses the cells of new tiles."""
 
     def place(self, boards: Boards, tiles: Ints) -> ArrayLike:
-        """Choose the cells, `(n,)` integers in reading order, `row * C + column`.
-
-        They are for new tiles, given by their indices `(n,)`, on afterstates `(n, R, C)`.
-        """
+        """Return cells `(n,)`, `row * C + column`, for tiles `(n,)` on afterstates `(n, R, C)`."""
 
 
 def one_of(cells: Bools, words: Words) -> Ints:

@@ -44,10 +44,8 @@ class SlidingEnv(GameEnv[SlidingGame, SlidingInfo]):
         given = own if rules is None else rules
         game: SlidingGame = super().game_of(rules=given, shape=shape, **options)
         if own is not None and own != game.rules:
-            raise UsageError(
-                f"{cls.__name__} is a game of {own.name}, got other rules, {brief(rules)}: "
-                "register them with register_game(id, rules)."
-            )
+            found = f"other rules, {brief(rules)}: register them with register_game(id, rules)"
+            raise UsageError(f"{cls.__name__} is a game of {own.name}, got {found}.")
         return game
 
 
@@ -78,9 +76,8 @@ def register_game(env_id: str, rules: Rules) -> None:
         known = registered.kwargs.get("rules")
         if known == rules and known.palette == rules.palette:
             return
-        raise UsageError(
-            f"{env_id} is registered already, with other rules or colors: choose another id."
-        )
+        found = "registered already, with other rules or colors"
+        raise UsageError(f"{env_id} is {found}: choose another id.")
     register(
         id=env_id,
         entry_point="tile_envs.sliding:SlidingEnv",
@@ -111,9 +108,8 @@ class Tiles2048Env(SlidingEnv):
     `Box(0, 17, shape, uint8)`, the tile index of each cell.  0 is empty, index t shows the face
     2**t: `game.faces(boards)` returns the faces as `int64` (`2 ** boards`, in `uint8`, is 0 from
     256 on), and `game.indices(faces)` the tile indices.  The largest tile is 131072, index 17; two
-    of them do not merge.  Boards of more than 16 cells have more tiles.  A move pays less than
-    2**33, so larger boards, with more merges a move, have smaller largest tiles: 2**29 on 5×5, with
-    up to 10 merges, and 2**27 on 8×8, with 32.
+    of them do not merge.  Boards of more than 16 cells have more tiles, as far as the merges of a
+    move pay less than 2**33: up to 2**29 on 5×5, with 10 merges, and to 2**27 on 8×8, with 32.
 
     ## Starting State
 
@@ -168,8 +164,7 @@ class Tiles2048Env(SlidingEnv):
       the path of a file: a `.npy` of boards, or the `.npz` of `python -m baselines record`.
     - `start_fraction`: the fraction of games that do; the others have ordinary starts.  The game's
       random stream decides which game begins with which board.
-    - `terminate_at_goal`: whether a game ends at its goal.
-    - `max_illegal`: the number of consecutive illegal actions that truncates an episode.
+    - `terminate_at_goal`, `max_illegal`: see the end of an episode.
 
     The adversary places the tile on each empty cell in turn, and looks at the legal move with the
     highest value: its reward plus the number of empty cells after it, before another tile appears;
@@ -198,16 +193,11 @@ class Tiles2584Env(SlidingEnv):
 
     `Box(0, 31, shape, uint8)`, the tile index of each cell.  0 is empty, then 1, 2, 3, 5, 8, 13 …
     Index 17 shows 2584, the largest, 31, shows 2178309; no merge leads beyond it.
-    `game.faces(boards)` returns the faces, and `game.indices(faces)` the tile indices.
 
     ## Arguments
 
     The goal is 2584.  By default, `spawn` is `{1: 0.9, 2: 0.1}`.  Another distribution in the
     literature is `{1: 0.75, 3: 0.25}`.
-
-    ## Version History
-
-    - v0: first version.
     """
 
     own_rules = staticmethod(lambda shape: RULES_2584)

@@ -86,11 +86,8 @@ class SlidingGame(Game):
         >>> str(game), game.spawn, game.largest_tile
         ('2584 on 2×3', ((1, 0.75), (3, 0.25)), 13)
 
-    Attributes:
-        rules: The rules.
-
-    The others are the options in the manual of `tile_envs.sliding.Tiles2048Env`.  `spawn` is kept
-    as `(face, probability)` pairs; None is that of the rules.
+    The options are those in the manual of `tile_envs.sliding.Tiles2048Env`.  `spawn` is kept as
+    `(face, probability)` pairs; None is that of the rules.
     """
 
     rules: Rules
@@ -276,9 +273,8 @@ class SlidingGame(Game):
     def replies(self, afterstates: ArrayLike) -> Replies:
         """Return the boards that may follow afterstates, tile by tile, the smallest first."""
         boards, parts = self.rules.checked_boards(afterstates), []
-        spawn = self.distribution
-        for tile, probability in zip(spawn.tiles, spawn.probabilities, strict=True):
-            cells = self.possible_cells(boards, tile)
+        for face, probability in self.spawn:
+            cells = self.possible_cells(boards, tile := self.rules.index_of(face))
             parents, rows, columns = np.nonzero(cells)
             following = boards[parents]
             following[np.arange(len(parents)), rows, columns] = tile

@@ -6,12 +6,10 @@ from tile_envs.rendering.canvas import Canvas, Cell, Drawing, Picture, picture_g
 from tile_envs.sliding.rules import Boards, Palette, Rules
 
 TILE, GAP, MARGIN, HEADER = 100, 12, 16, 72
-PITCH, EDGE = TILE + GAP, GAP // 2
-"""The side of a tile with half a gap around it, and that half."""
+PITCH, EDGE = TILE + GAP, GAP // 2  # the side of a tile with half a gap around it, and that half
 SIGN_WIDTH, SIGN_HEIGHT = 112, 56
 TITLE_SIZE, LABEL_SIZE, NUMBER_SIZE = 48, 12, 22
-FACE_SIZES = (52, 50, 43, 35, 29, 24, 21)
-"""The text size of faces of one digit, of two … and of seven or more."""
+FACE_SIZES = (52, 50, 43, 35, 29, 24, 21)  # of faces of one digit, of two … of seven or more
 
 
 def drawing(board: Boards, rules: Rules, score: int) -> Drawing:

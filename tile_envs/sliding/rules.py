@@ -26,17 +26,12 @@ UP, RIGHT, DOWN, LEFT = range(4)
 ACTIONS = ("up", "right", "down", "left")
 VERTICAL = (UP, DOWN)
 
-MAX_SIDE, MIN_CELLS = 8, 3
-"""The most rows or columns that a board may have, and the fewest cells."""
-MAX_TILES = 31
-"""Most tile indices, the empty cell not counted: a packed cell has 5 bits."""
-MOVE_LIMIT = 1 << 33
-"""No move pays this much: see `Rules.check_rewards`."""
+MAX_SIDE, MIN_CELLS = 8, 3  # the most rows or columns of a board, and the fewest cells
+MAX_TILES = 31  # without the empty cell: a packed cell has 5 bits
+MOVE_LIMIT = 1 << 33  # no move pays this much: see `Rules.check_rewards`
 
-Boards = NDArray[np.uint8]
-"""Tile indices, `(n, R, C)`, or `(R, C)` of one board."""
-Spawn = tuple[tuple[int, float], ...]
-"""The faces that appear, each with its probability."""
+Boards = NDArray[np.uint8]  # tile indices, `(n, R, C)`, or `(R, C)` of one board
+Spawn = tuple[tuple[int, float], ...]  # the faces that appear, each with its probability
 
 
 @dataclass(frozen=True)
@@ -168,10 +163,9 @@ class Rules:
         if array.dtype.kind not in "iu":
             raise UsageError(f"boards must be integers (tile indices), got dtype {array.dtype}.")
         if array.size and not 0 <= array.min() <= array.max() <= self.largest:
-            raise UsageError(
-                f"boards of {self.name} hold tile indices 0 to {self.largest}, not faces, "
-                f"got {array.min()} to {array.max()}: game.indices(faces) returns them."
-            )
+            wanted = f"tile indices 0 to {self.largest}, not faces"
+            found = f"{array.min()} to {array.max()}: game.indices(faces) returns them"
+            raise UsageError(f"boards of {self.name} hold {wanted}, got {found}.")
         return array.astype(np.uint8)
 
     def checked_spawn(self, spawn: object) -> Spawn:
@@ -183,10 +177,9 @@ class Rules:
         """Refuse by a `ValueError` a shape on which a move could pay `MOVE_LIMIT` or more."""
         most = max((self.faces[made] for *_, made in self.merges), default=0)
         if most > (limit := most_paid(shape)):
-            raise UsageError(
-                f"a merge of {self.name} pays {most}, too much for boards of {shape[0]}×{shape[1]},"
-                f" on which it may pay {limit}: end the chain of merges before this tile."
-            )
+            board = f"boards of {shape[0]}×{shape[1]}, on which it may pay {limit}"
+            found = f"a merge of {self.name} pays {most}, too much for {board}"
+            raise UsageError(f"{found}: end the chain of merges before this tile.")
 
 
 def is_board(shape: Sequence[int]) -> bool:

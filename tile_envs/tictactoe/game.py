@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tile_envs.agents import Agent, ask
 from tile_envs.base import checks, random_stream, sets
-from tile_envs.base.checks import checked_distribution
 from tile_envs.base.random_stream import STRIDE, Words, mix, thresholds
 from tile_envs.base.tables import read_only
 from tile_envs.errors import UsageError
@@ -32,9 +31,7 @@ NAMED: dict[str, Callable[[], Ints]] = {
 }
 """The named opponents: for each position a set of cells, of which one is played, uniformly."""
 
-Mixture = tuple[tuple[str, float], ...]
-"""Named opponents with their probabilities, in the order of `NAMED`."""
-
+Mixture = tuple[tuple[str, float], ...]  # opponents and probabilities, in the order of `NAMED`
 Outcome = tuple[float, int, float, bool]
 
 
@@ -244,7 +241,7 @@ def _checked_mixture(given: Any) -> str | Mixture:
     """Return named opponents with their probabilities; a single one is its name."""
     known = partial(checks.checked_choice, name="an opponent with a probability", choices=[*NAMED])
     wanted = "opponent", "named opponents", "{'minimax': 0.8, 'random': 0.2}", known
-    probabilities = checked_distribution(given, *wanted)
+    probabilities = checks.checked_distribution(given, *wanted)
     pairs = tuple((name, probabilities[name]) for name in NAMED if name in probabilities)
     return pairs if pairs[1:] else pairs[0][0]
 

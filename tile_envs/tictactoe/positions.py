@@ -17,8 +17,7 @@ from tile_envs.errors import UsageError
 Ints = NDArray[np.int64]
 
 SIDE, CELLS = 3, 9
-CELL_NAMES = tuple(map(str, range(CELLS)))
-"""What free cells show, and the keys that play them."""
+CELL_NAMES = tuple(map(str, range(CELLS)))  # what free cells show, and the keys that play them
 X, O = 1, -1  # noqa: E741
 WINNING_LINES = (
     *((0, 1, 2), (3, 4, 5), (6, 7, 8)),
@@ -27,8 +26,7 @@ WINNING_LINES = (
 )
 POWERS = 3 ** np.arange(CELLS)
 DIGITS = {X: 1, O: 2}
-PLAYED = {"X": (X,), "O": (O,), "random": (X, O), "both": (X, O)}
-"""The sides that an agent can play, each with its marks."""
+PLAYED = {"X": (X,), "O": (O,), "random": (X, O), "both": (X, O)}  # by side, the agent's marks
 
 
 class Positions(NamedTuple):

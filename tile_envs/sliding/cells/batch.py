@@ -36,13 +36,10 @@ class CellsLayout:
     def legal(self, boards: Boards) -> Ints:
         # A push changes a board if and only if it changes two neighboring cells.
         boards, pairs = boards.transpose(1, 2, 0), self._pairs
-        actions = np.zeros(boards.shape[2], np.int64)
-        for of_pair, a, b in (
-            (pairs.row_legal, boards[:, :-1], boards[:, 1:]),
-            (pairs.column_legal, boards[:-1], boards[1:]),
-        ):
-            actions |= np.bitwise_or.reduce(of_pair.take(pair_of(a, b)), axis=(0, 1))
-        return actions
+        rows = pairs.row_legal.take(pair_of(boards[:, :-1], boards[:, 1:]))
+        columns = pairs.column_legal.take(pair_of(boards[:-1], boards[1:]))
+        legal = np.bitwise_or.reduce(rows, (0, 1)) | np.bitwise_or.reduce(columns, (0, 1))
+        return np.asarray(legal, np.int64)
 
     def draw(self, start: Start, streams: Words) -> tuple[NDArray[Any], Ints, Words]:
         boards, streams = start.boards(streams)

@@ -30,10 +30,8 @@ _REWARD_SHIFT, _REWARD_MASK = np.array(tables.REWARD_SHIFT), np.array(tables.REW
 _PATTERN_WEIGHTS = np.array(tables.PATTERN_WEIGHTS)[:, None]
 _PATTERNS = tables.PATTERN_ACTION_WEIGHT * np.arange(len(ACTIONS))
 
-_PLACES = CELL_BITS * np.arange(PACKED_SIDE)[:, None]
-"""`(4, 1)`: the shift of each cell of a line."""
+_PLACES = CELL_BITS * np.arange(PACKED_SIDE)[:, None]  # the shift of each cell of a line
 _VERTICAL = np.array([-(action in VERTICAL) for action in range(len(ACTIONS))])
-"""By action: all ones where columns move, else 0."""
 
 
 class PackedLayout:

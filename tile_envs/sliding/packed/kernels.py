@@ -66,9 +66,8 @@ class Pushed(NamedTuple):
 def game_tables(game: SlidingGame) -> GameTables:
     """Return a game for compiled loops; it is refused if an object places its new tiles."""
     if not isinstance(game.placer, str):
-        raise UsageError(
-            f"compiled loops know the placers {listed(NAMED)}, got {brief(game.placer)}."
-        )
+        known, found = listed(NAMED), brief(game.placer)
+        raise UsageError(f"compiled loops know the placers {known}, got {found}.")
     tables, last = game.tables, game.last_tile
     shrunk = [after for *merged, after in game.rules.merges if max(merged) >= last]
     return GameTables(
@@ -160,8 +159,7 @@ def both_following(
         turned = transposed(*lines)
         return (turned, lines) if vertical else (lines, turned)
     rows = transposed(*lines) if vertical else lines
-    cells = worst_cells(game, *rows, tile)
-    rows = placed(*rows, one_of(game, cells, word), tile)
+    rows = placed(*rows, one_of(game, worst_cells(game, *rows, tile), word), tile)
     return rows, transposed(*rows)
 
 
@@ -195,13 +193,11 @@ def worst_cells(game: GameTables, a: Word, b: Word, c: Word, d: Word, tile: Word
     e, f, g, h = transposed(a, b, c, d)
     up = down = right = left = Word(0)
     for i in range(game.rows):
-        line = line_of(a, b, c, d, i)
-        right += gain(game, TO_RIGHT, line)
-        left += gain(game, TO_LEFT, line)
-    for i in range(game.columns):
-        line = line_of(e, f, g, h, i)
-        up += gain(game, TO_UP, line)
-        down += gain(game, TO_DOWN, line)
+        row = line_of(a, b, c, d, i)
+        right, left = right + gain(game, TO_RIGHT, row), left + gain(game, TO_LEFT, row)
+    for j in range(game.columns):
+        column = line_of(e, f, g, h, j)
+        up, down = up + gain(game, TO_UP, column), down + gain(game, TO_DOWN, column)
     worst, lowest, bit = Word(0), ~Word(0), ONE
     for i in range(game.rows):
         row = line_of(a, b, c, d, i)

@@ -25,8 +25,7 @@ assert sys.byteorder == "little", "the first cell of a line is its lowest byte"
 
 Lines = NDArray[np.int64]
 
-PACKED_SIDE = 4
-"""The most rows or columns of a board that is packed; the fewest is 2."""
+PACKED_SIDE = 4  # the most rows or columns of a board that is packed; the fewest is 2
 CELLS = PACKED_SIDE * PACKED_SIDE
 
 CELL_BITS = TILE_BITS
