@@ -29,7 +29,8 @@ Floats = NDArray[np.float64]
 Observations = NDArray[Any]
 Info = dict[str, NDArray[Any]]
 
-Boards = NDArray[Any]  # `(n, R, C)`, as the environment's observations hold them
+Boards = NDArray[Any]
+"""Boards `(n, R, C)` as the environment's observations hold them."""
 Positions = tuple[NDArray[Any], ...]
 """What a game adds to the state of n environments, `(n, ...)`: boards, and what goes with them."""
 
@@ -80,10 +81,14 @@ class Game(ABC):
     refuses one of another form, whose values are not checked, and boards that are not of the game.
     """
 
-    shape: tuple[int, int]  # rows and columns of the board
-    n_actions: ClassVar[int]  # the number of actions, legal or not
-    sides: ClassVar[tuple[str, ...]]  # that can be played; empty in a game for one player
-    reset_options: ClassVar[tuple[str, ...]]  # that `reset` takes, for `checked_positions`
+    shape: tuple[int, int]
+    """Rows and columns of the board."""
+    n_actions: ClassVar[int]
+    """The number of actions, legal or not."""
+    sides: ClassVar[tuple[str, ...]]
+    """The sides that can be played; empty in a game for one player."""
+    reset_options: ClassVar[tuple[str, ...]]
+    """The names of the options that `reset` takes, for `checked_positions`."""
 
     @property
     @abstractmethod

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from tile_envs.errors import UsageError
 
-Picture = NDArray[np.uint8]  # `(H, W, 3)`, red, green and blue
-Box = tuple[float, float, float, float]  # left, top, right and bottom, in pixels
+Picture = NDArray[np.uint8]
+"""`(H, W, 3) uint8`, red, green and blue."""
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom, in pixels."""
 
 SUPERSAMPLING = 4
 BOLDNESS = 0.03

@@ -34,9 +34,8 @@ def compile_pairs(rules: Rules) -> Pairs:
     tiles = np.arange(TILES_END) > 0
     to_a = (~tiles[:, None] & tiles | (merged > 0)).ravel()
     to_b = (tiles[:, None] & ~tiles | (merged.T > 0)).ravel()
-    row_legal, column_legal = (
-        (to_a << low | to_b << high).astype(np.uint8) for low, high in ((LEFT, RIGHT), (UP, DOWN))
-    )
+    row_legal = (to_a << LEFT | to_b << RIGHT).astype(np.uint8)
+    column_legal = (to_a << UP | to_b << DOWN).astype(np.uint8)
     return shared(Pairs(merged.ravel(), row_legal, column_legal, faces))
 
 

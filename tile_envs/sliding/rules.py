@@ -30,8 +30,10 @@ MAX_SIDE, MIN_CELLS = 8, 3  # the most rows or columns of a board, and the fewes
 MAX_TILES = 31  # without the empty cell: a packed cell has 5 bits
 MOVE_LIMIT = 1 << 33  # no move pays this much: see `Rules.check_rewards`
 
-Boards = NDArray[np.uint8]  # tile indices, `(n, R, C)`, or `(R, C)` of one board
-Spawn = tuple[tuple[int, float], ...]  # the faces that appear, each with its probability
+Boards = NDArray[np.uint8]
+"""Tile indices, `(n, R, C)`, or `(R, C)` of one board."""
+Spawn = tuple[tuple[int, float], ...]
+"""The faces that appear, each with its probability."""
 
 
 @dataclass(frozen=True)
