@@ -198,6 +198,10 @@ class Tiles2584Env(SlidingEnv):
 
     The goal is 2584.  By default, `spawn` is `{1: 0.9, 2: 0.1}`.  Another distribution in the
     literature is `{1: 0.75, 3: 0.25}`.
+
+    ## Version History
+
+    - v0: first version.
     """
 
     own_rules = staticmethod(lambda shape: RULES_2584)
