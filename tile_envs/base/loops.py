@@ -135,7 +135,7 @@ class CompiledEngine(NumpyEngine):
         super().__init__(game, n, limits)
         self.loops: Loops = import_module(cast(str, game.loops)).loops_of(game)
         self._n, self.threads, loops = n, threads, self.loops
-        observations, infos = self.show()
+        observations, infos = self.show(self.games)
         self._observations = observations.shape, observations.dtype
         self._infos = {name: (array.shape, array.dtype) for name, array in infos.items()}
         state, episodes = self.games
