@@ -21,8 +21,7 @@ Observation = NDArray[Any]
 Info = dict[str, Any]
 AGame = TypeVar("AGame", bound=Game)
 AnInfo = TypeVar("AnInfo", bound=Mapping[str, Any])
-VECTOR_OPTIONS = ["max_episode_steps", "engine", "threads"]
-"""Options of vector environments only."""
+VECTOR_OPTIONS = ["max_episode_steps", "engine", "threads"]  # of vector environments only
 
 
 class Board:

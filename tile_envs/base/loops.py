@@ -28,8 +28,7 @@ from tile_envs.game import Game, Ints
 _BOOL, _LONG = np.dtype(np.bool_), np.dtype(np.int64)  # looked up once
 _ROW = Word(MOST)
 
-World = Any
-"""All that the loops of a game read and write; see `world_of`."""
+World = Any  # all that the loops of a game read and write; see `world_of`
 
 
 class Loops(NamedTuple):

@@ -63,8 +63,11 @@ class SlidingBoard(Board):
         return reward
 
     def info(self) -> dict[str, Any]:
-        mask, face = self._masks[self.legal].copy(), self._faces[self.largest]
-        return {"action_mask": mask, "score": self.score, "max_tile": face}
+        return {
+            "action_mask": self._masks[self.legal].copy(),
+            "score": self.score,
+            "max_tile": self._faces[self.largest],
+        }
 
     def position(self) -> dict[str, Any]:
         return {"board": self.observation(), "score": self.score}

@@ -71,8 +71,11 @@ class TicTacToeBoard(Board):
         return view.copy()
 
     def info(self) -> dict[str, Any]:
-        mask, winner = self._positions.masks[self.code].copy(), self._winner[self.code]
-        return {"action_mask": mask, "to_play": self.mark, "winner": winner}
+        return {
+            "action_mask": self._positions.masks[self.code].copy(),
+            "to_play": self.mark,
+            "winner": self._winner[self.code],
+        }
 
     def position(self) -> dict[str, Any]:
         return {"board": self._positions.marks[self.code].copy(), "mark": self.mark}

@@ -13,9 +13,7 @@ from tile_envs.sliding.game import SlidingGame, State
 from tile_envs.sliding.pairs import TILE_BITS
 from tile_envs.sliding.rules import ACTIONS, LEFT, UP
 
-Board = NDArray[np.uint8]
-"""The cells of one game, `(R * C,)`."""
-
+Board = NDArray[np.uint8]  # the cells of one game, `(R * C,)`
 NONE, TO_FIRST = Word(0), Word(TILE_BITS)
 TO_UP, TO_LEFT = Word(UP), Word(LEFT)
 
@@ -128,8 +126,7 @@ PLAY, BEGIN = loops(World, len(ACTIONS), begin, play, show)
 def loops_of(game: SlidingGame) -> Loops:
     """Return the loops of a game whose tiles are placed uniformly."""
     start, n_cells, pairs = game.start, game.shape[0] * game.shape[1], game.pairs
-    listed = start.listed.reshape(-1, n_cells)
-    starts = np.array(start.tiles, np.uint64), listed, start.threshold
+    starts = np.array(start.tiles, np.uint64), start.listed.reshape(-1, n_cells), start.threshold
     looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
     tables = *game.shape, Word(game.last_tile), *looked_up, *starts, *spawn_tables(game)
     return Loops(PLAY, BEGIN, _shown, _state, tables)

@@ -47,10 +47,15 @@ def play(world: World, i: int, action: Word) -> float:
 
 @compiled
 def begin(world: World, i: int) -> None:
+    begin_by(world, world.listed, i)  # an argument: numba drops the branch on it if it is None
+
+
+@compiled
+def begin_by(world: World, listed: Any, i: int) -> None:
     world.scores[i] = 0
     a = b = c = d = largest = NONE
-    listed, tiles = world.listed, world.start
-    if len(listed):
+    tiles = world.start
+    if listed is not None:
         word = next_word(world, i)
         if word & LOW_HALF < Word(world.threshold):
             at = (word >> HALF) * Word(len(listed)) >> HALF
@@ -105,8 +110,10 @@ PLAY, BEGIN = loops(World, len(ACTIONS), begin, play, show)
 def loops_of(game: SlidingGame) -> Loops:
     """Return the loops of a game whose placer has a name."""
     tables, start = game.tables, game.start
-    largest = start.listed.max(axis=(1, 2)).astype(np.uint64)
-    listed = np.column_stack((kernels.rows_of(game, start.listed), largest))
+    listed = None
+    if len(start.listed):
+        largest = start.listed.max(axis=(1, 2)).astype(np.uint64)
+        listed = np.column_stack((kernels.rows_of(game, start.listed), largest))
     looked_up = tables.row_legal, tables.column_legal, game.pairs.faces
     starts = np.array(start.tiles, np.uint64), listed, start.threshold
     return Loops(PLAY, BEGIN, _shown, tuple, (*looked_up, *starts, *kernels.game_tables(game)))
