@@ -88,10 +88,8 @@ def checked_distribution(
             raise UsageError(f"{option} names {kept!r} twice: {given!r}.")
         probabilities[kept] = checked_probability(probability, f"{option}[{name!r}]")
     if not math.isclose(total := sum(probabilities.values()), 1, abs_tol=1e-6):
-        raise UsageError(
-            f"{option} must map {names} to probabilities that add up to 1, such as {example}, "
-            f"got {brief(given)}, which makes {total}."
-        )
+        wanted = f"{option} must map {names} to probabilities that add up to 1, such as {example}"
+        raise UsageError(f"{wanted}, got {brief(given)}, which makes {total}.")
     return {name: probability for name, probability in probabilities.items() if probability}
 
 
@@ -109,8 +107,8 @@ def checked_seed(seed: object) -> int:
 def checked_action(action: object, n: int) -> int:
     value = as_integer(action)
     if value is None or not 0 <= value < n:
-        wanted = f"an integer from 0 to {n - 1} (the space is Discrete({n}))"
-        raise UsageError(f"action must be {wanted}, got {action!r}.")
+        allowed = f"0 to {n - 1} (the space is Discrete({n}))"
+        raise UsageError(f"action must be an integer from {allowed}, got {action!r}.")
     return value
 
 
@@ -130,10 +128,8 @@ def shaped_actions(actions: ArrayLike, num_envs: int) -> NDArray[np.int64]:
     """Return actions `(num_envs,) int64`, in their range or not, in the layout that loops take."""
     array = as_array(actions)
     if array.shape != (num_envs,) or (array.dtype.kind not in "iu" and num_envs):
-        raise UsageError(
-            f"actions must be {num_envs} integers, shape ({num_envs},), "
-            f"got shape {array.shape} and dtype {array.dtype}."
-        )
+        wanted = f"actions must be {num_envs} integers, shape ({num_envs},)"
+        raise UsageError(f"{wanted}, got shape {array.shape} and dtype {array.dtype}.")
     return array.astype(np.int64, copy=not array.flags.carray)
 
 
@@ -161,17 +157,14 @@ def checked_cells(
     """Return the empty cells `(n,)` that an object of a user's has chosen on boards `(n, ...)`."""
     cells = as_array(answer)
     if cells.shape != (len(empty),) or cells.dtype.kind not in "iu":
-        raise UsageError(
-            f"{who} must return {len(empty)} integers, a cell for each board, "
-            f"got {brief(answer)} for the boards {brief(boards.tolist())}."
-        )
+        wanted = f"{who} must return {len(empty)} integers, a cell for each board"
+        found = f"{brief(answer)} for the boards {brief(boards.tolist())}"
+        raise UsageError(f"{wanted}, got {found}.")
     inside = (cells >= 0) & (cells < empty.shape[1])
     usable = inside & empty[np.arange(len(cells)), np.where(inside, cells, 0)]
     for at in np.flatnonzero(~usable)[:1]:
-        free, board = np.flatnonzero(empty[at]).tolist(), boards[at].tolist()
-        raise UsageError(
-            f"{who} must choose an empty cell, one of {free} on {board}, got {cells[at]}."
-        )
+        free = f"{np.flatnonzero(empty[at]).tolist()} on {boards[at].tolist()}"
+        raise UsageError(f"{who} must choose an empty cell, one of {free}, got {cells[at]}.")
     return cells.astype(np.int64)
 
 
@@ -206,9 +199,8 @@ def check_state(
 ) -> None:
     """Check that something is a state of a game, as `get_state` returns it.
 
-    Its entries are those of `like`, whose values are of the same kind (an integer of one game has
-    up to 64 bits, a count is at most `most`), and its `own`, the position's, which are not looked
-    at.
+    Its entries are those of `like`, with values of the same kind (an integer of one game has up to
+    64 bits, a count is at most `most`), and its `own`, the position's, which are not looked at.
     """
     of = state.get("game") if isinstance(state, Mapping) else None
     if not isinstance(state, Mapping) or str(of) != like["game"]:
@@ -220,10 +212,10 @@ def check_state(
         raise UsageError(f"{wanted}, got {listed(map(str, state))}.")
     for name, value in like.items():
         given, called = state[name], f"state[{name!r}]"
-        counts: tuple[Any, ...] = (given,)
+        counts = [given]
         if isinstance(value, np.ndarray):
             check_like(given, value, called)
-            counts = int(given.min()), int(given.max())
+            counts = [given.min().item(), given.max().item()]
         elif isinstance(value, bool) and not isinstance(given, bool | np.bool_):
             raise UsageError(f"{called} must be True or False, got {given!r}.")
         if name in most or type(value) is int:
@@ -234,9 +226,8 @@ def check_state(
 def check_like(value: object, array: NDArray[Any], name: str) -> None:
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", type(value).__name__)
     if shape != array.shape or dtype != array.dtype:
-        raise UsageError(
-            f"{name} must be {array.dtype} of shape {array.shape}, got {dtype} of shape {shape}."
-        )
+        wanted = f"{array.dtype} of shape {array.shape}"
+        raise UsageError(f"{name} must be {wanted}, got {dtype} of shape {shape}.")
 
 
 def brief(value: object) -> str:

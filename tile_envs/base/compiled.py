@@ -30,7 +30,7 @@ with extra("fast"):
 Function = TypeVar("Function", bound=Callable[..., Any])
 Word = np.uint64
 
-ONE, HALF = Word(1), Word(32)
+ONE, HALF, LOW_HALF = Word(1), Word(32), Word(random_stream.LOW_HALF)
 NEXT = Word(random_stream.STRIDE)
 MIX_FACTORS = tuple(map(Word, random_stream.MIX_FACTORS))
 MIX_SHIFTS = tuple(map(Word, random_stream.MIX_SHIFTS))
@@ -99,6 +99,13 @@ def mixed(position: Word) -> Word:
     return word ^ word >> MIX_SHIFTS[2]
 
 
+@compiled
+def next_word(world: Any, i: int) -> Word:
+    """Draw a random word from the stream of a game."""
+    world.streams[i] += NEXT
+    return mixed(world.streams[i])
+
+
 _compilations: Any = TimingListener()
 register("numba:compile", _compilations)
 
@@ -136,11 +143,9 @@ class _Starter(Listener):
 
 @cache  # once
 def _warn() -> None:
-    warnings.warn(
-        "compiled code cannot be kept, so each process compiles it anew: let NUMBA_CACHE_DIR name "
-        "a folder that can be written to.",
-        stacklevel=1,
-    )
+    lost = "compiled code cannot be kept, so each process compiles it anew"
+    remedy = "let NUMBA_CACHE_DIR name a folder that can be written to"
+    warnings.warn(f"{lost}: {remedy}.", stacklevel=1)
 
 
 @cache

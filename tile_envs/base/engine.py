@@ -74,12 +74,23 @@ class NumpyEngine:
         self.games = Games(state, Episodes(*counts, np.zeros(n, np.uint64)))
         self._game, self._limits = game, limits
 
-    def begin(self, where: Indices, streams: Words, positions: Positions | None = None) -> None:
-        """Begin some games anew, in place, where random streams `(n,)` are."""
-        _begin(self._game, self.games, where, streams, positions)
+    def begin(
+        self, games: Games, where: Indices, streams: Words, positions: Positions | None = None
+    ) -> Any:
+        """Begin some games anew, in place, where random streams `(n,)` are; return their state."""
+        first = streams[where]  # indices copy; a slice goes with positions, which draw nothing
+        begun = self._game._begin_from(first, positions)  # it fails before anything has changed
+        for array, values in zip(games.state, begun, strict=True):
+            array[where] = values
+        for array in games.episodes:
+            array[where] = 0
+        games.episodes.begun[where] = first
+        return begun
 
-    def show(self) -> tuple[Observations, Info]:
-        return _show(self._game, self.games.state, self.games.episodes.illegal)
+    def show(self, games: Games) -> tuple[Observations, Info]:
+        observations, infos = self._game._observe(games.state)
+        infos["illegal"] = games.episodes.illegal.copy()
+        return observations, infos
 
     def choose(self, words: Words) -> Ints:
         """Turn a random word for each game into one of its legal actions, or 0 if it has none."""
@@ -91,10 +102,10 @@ class NumpyEngine:
         Returns the games afterwards, which become `games` if the caller keeps them, so nothing has
         changed if a user's opponent or placer fails.
         """
-        game, (before, episodes) = self._game, self.games
+        before, episodes = self.games
         due = before.over
-        actions = checked_actions(actions, len(due), game.n_actions)
-        state, rewards, illegal = game._play(before, actions)
+        actions = checked_actions(actions, len(due), self._game.n_actions)
+        state, rewards, illegal = self._game._play(before, actions)
         illegal_run = episodes.illegal_run + _ONE
         illegal_run *= illegal
         truncations = illegal_run >= self._limits.max_illegal
@@ -105,37 +116,18 @@ class NumpyEngine:
         after = Games(state, Episodes(steps, illegal_run, illegal, episodes.begun))
         if np.count_nonzero(due):  # faster than `any`
             where = np.flatnonzero(due)
-            _begin(game, after, where, before.streams)
+            self.begin(after, where, before.streams)
             rewards[where] = truncations[where] = 0
         over = state.over
         terminations = over.copy()
         over |= truncations
-        observations, infos = _show(game, state, illegal)
+        observations, infos = self.show(after)
         return after, Transition(observations, rewards, terminations, truncations, infos)
 
     def begin_shown(self, games: Games, where: NDArray[np.intp], transition: Transition) -> None:
         """Begin some games anew, and let a transition show their first positions."""
-        begun = _begin(self._game, games, where, games.state.streams)
-        observations, infos = _show(self._game, begun, np.zeros(len(where), np.bool_))
-        transition.observations[where] = observations
+        begun = self.begin(games, where, games.state.streams)
+        transition.observations[where], infos = self._game._observe(begun)
+        transition.infos["illegal"][where] = False
         for name, values in infos.items():
             transition.infos[name][where] = values
-
-
-def _begin(
-    game: Game, games: Games, where: Indices, streams: Words, positions: Positions | None = None
-) -> Any:
-    first = streams[where]  # indices copy; a slice goes with positions, which draw nothing
-    begun = game._begin_from(first, positions)  # it fails before anything has changed
-    for array, values in zip(games.state, begun, strict=True):
-        array[where] = values
-    for array in games.episodes:
-        array[where] = 0
-    games.episodes.begun[where] = first
-    return begun
-
-
-def _show(game: Game, state: Any, illegal: Bools) -> tuple[Observations, Info]:
-    observations, infos = game._observe(state)
-    infos["illegal"] = illegal.copy()
-    return observations, infos

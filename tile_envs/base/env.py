@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import fields
 from difflib import get_close_matches
-from typing import Any, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar
+from typing import Any, ClassVar, Generic, SupportsIndex, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -21,8 +21,7 @@ Observation = NDArray[Any]
 Info = dict[str, Any]
 AGame = TypeVar("AGame", bound=Game)
 AnInfo = TypeVar("AnInfo", bound=Mapping[str, Any])
-VECTOR_OPTIONS = ["max_episode_steps", "engine", "threads"]
-"""Options of vector environments only."""
+VECTOR_OPTIONS = ["max_episode_steps", "engine", "threads"]  # of vector environments only
 
 
 class Board:
@@ -132,7 +131,8 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
             ResetNeeded: Before the first `reset` and after the end of a game.
         """
         if self._ended is not False:
-            self._refuse()
+            self._begun()
+            raise ResetNeeded("the game is over: call reset() before the next step().")
         if type(action) is not int or not 0 <= action < self._n_actions:
             action = checks.checked_action(action, self._n_actions)
         board, reward = self._board, 0
@@ -156,17 +156,15 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
 
     def get_state(self) -> dict[str, Any]:
         """Return all of the game, its random stream too, as a small dictionary, for `set_state`."""
-        if self._ended is None:
-            self._refuse()
+        position = self._begun().position()
         counted = self._stream.position, self._illegal_run, self._illegal, self._ended
-        return {**single_state(self._described, *counted), **self._board.position()}
+        return {**single_state(self._described, *counted), **position}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, here or in an environment of an equal game.
 
-        Raises:
-            ValueError: If it is no state, or one of another game or of other options (see
-                `tile_envs.game.describe`); nothing has changed then.
+        A `ValueError`, after which nothing has changed, refuses what is no state, and those of
+        another game or of other options (see `tile_envs.game.describe`).
         """
         like, own = single_state(self._described), self._board.position()
         checks.check_state(state, like, own, {"illegal_run": self.max_illegal})
@@ -177,9 +175,7 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, `(actions,) bool`, as MaskablePPO wants; none at the end."""
-        if self._ended is None:
-            self._refuse()
-        legal: NDArray[np.int8] = sets.masks(self._n_actions)[self._board.legal]
+        legal: NDArray[np.int8] = sets.masks(self._n_actions)[self._begun().legal]
         return legal.astype(np.bool_)
 
     def sample_legal_action(self) -> int:
@@ -193,9 +189,7 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
         if self.render_mode is None:
             gym.logger.warn('render() needs a render mode, such as render_mode="ansi".')
             return None
-        if self._ended is None:
-            self._refuse()
-        position, is_shown = self._board.position(), self.render_mode == "human"
+        position, is_shown = self._begun().position(), self.render_mode == "human"
         mode = "rgb_array" if is_shown else self.render_mode
         drawn = self.game.draw(position["board"], mode, position.get("score", 0))
         if not is_shown:
@@ -208,7 +202,7 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
     def close(self) -> None:
         if self._window is not None:
             self._window.close()
-            self._window = None
+        self._window = None
 
     def __copy__(self) -> GameEnv[AGame, AnInfo]:
         """Return an environment of its own: a shallow copy would share the random stream."""
@@ -217,10 +211,11 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_window": None}
 
-    def _refuse(self) -> NoReturn:
+    def _begun(self) -> Any:
+        """Return the board of a game that has begun."""
         if self._ended is None:
             raise ResetNeeded("the environment has not been reset yet: call reset() first.")
-        raise ResetNeeded("the game is over: call reset() before the next step().")
+        return self._board
 
 
 def single_state(game: str, *counted: Any) -> dict[str, Any]:

@@ -28,8 +28,7 @@ from tile_envs.game import Game, Ints
 _BOOL, _LONG = np.dtype(np.bool_), np.dtype(np.int64)  # looked up once
 _ROW = Word(MOST)
 
-World = Any
-"""All that the loops of a game read and write; see `world_of`."""
+World = Any  # all that the loops of a game read and write; see `world_of`
 
 
 class Loops(NamedTuple):
@@ -135,7 +134,7 @@ class CompiledEngine(NumpyEngine):
         super().__init__(game, n, limits)
         self.loops: Loops = import_module(cast(str, game.loops)).loops_of(game)
         self._n, self.threads, loops = n, threads, self.loops
-        observations, infos = self.show()
+        observations, infos = self.show(self.games)
         self._observations = observations.shape, observations.dtype
         self._infos = {name: (array.shape, array.dtype) for name, array in infos.items()}
         state, episodes = self.games

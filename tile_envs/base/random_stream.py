@@ -23,9 +23,8 @@ WORD_MASK, LOW_HALF = 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFF
 STRIDE = 0x9E3779B97F4A7C15
 """The golden ratio in 64-bit fixed point, by which a position moves for each word drawn."""
 
-MIX_SHIFTS = 30, 27, 31
+MIX_SHIFTS = 30, 27, 31  # by which SplitMix64 mixes a position
 MIX_FACTORS = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-"""By what SplitMix64 shifts and multiplies to mix a position."""
 
 # Constants as 0-d arrays: numpy takes half of the time that it needs for numbers.
 _STRIDE = np.array(STRIDE, np.uint64)

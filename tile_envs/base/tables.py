@@ -25,9 +25,7 @@ def shared(tables: Holder) -> Holder:
 
 def for_loops(table: Any) -> Any:
     """Undo `read_only` for numba, which unboxes writeable arrays faster; other values stay."""
-    if not isinstance(table, np.ndarray) or table.flags.writeable:
-        return table
-    owner: Any = table.base
-    if owner is None or owner.nbytes != table.nbytes:  # a user's own
+    owner = getattr(table, "base", None)
+    if owner is None or table.flags.writeable or owner.nbytes != table.nbytes:  # a user's own
         return table
     return owner.view(table.dtype).reshape(table.shape)

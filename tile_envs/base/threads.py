@@ -11,8 +11,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-CALLERS_EXTRA = 1024
-"""The caller plays this many more games, about what waking a thread costs."""
+CALLERS_EXTRA = 1024  # so many more games the caller plays, about what waking a thread costs
 
 
 def play_shared(play: Callable[..., Any], n: int, threads: int, arguments: tuple[Any, ...]) -> None:

@@ -27,16 +27,12 @@ from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seed
 from tile_envs.errors import ExtraNotInstalled, UsageError, extra
 from tile_envs.game import Bools, Floats, Observations, describe
 
-METHODS = "action_masks", "render"
-"""The methods whose answers hold one for each game."""
-PER_GAME = *METHODS, "seeds", "ended"
-"""These, and the attributes that differ between games."""
+METHODS = "action_masks", "render"  # whose answers hold one for each game
+PER_GAME = *METHODS, "seeds", "ended"  # also the attributes that differ between games
 SINGLE = {name: f"single_{name}" for name in ("observation_space", "action_space")}
-"""Single-game attribute → name here."""
 GAMES_PER_THREAD = 2048
 """Threads with fewer games cost more than they bring: to wake one takes as long as 1,000 games."""
-VECTOR_ONLY = "steps", "begun"
-"""The entries of a state that those of single environments lack."""
+VECTOR_ONLY = "steps", "begun"  # entries of a state that those of single environments lack
 
 
 class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Generic[AGame]):
@@ -134,8 +130,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     @property
     def ended(self) -> Bools:
         """The games that are over and wait for their reset, `(num_envs,) bool`."""
-        over: Bools = self._started_games().state.over.copy()
-        return over
+        return np.array(self._started_games().state.over, np.bool_)
 
     def reset(
         self,
@@ -143,17 +138,14 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         seed: SupportsIndex | Sequence[int | None] | NDArray[np.integer[Any]] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> tuple[Observations, dict[str, Any]]:
-        """Start new games.
+        """Start new games; return the observations and infos of all games.
 
         Args:
             seed: One integer, with which game i is seeded by `seed + i` (see `tile_envs.seeds`); or
                 one for each game, with None to continue the game's random stream.
             options: What the single environment's `reset` takes, for all games or with a leading
-                axis of `num_envs`; and `reset_mask`, `(num_envs,) bool`, the games to reset.
-
-        Returns:
-            The observations and infos of all games.  With a `reset_mask`, the `_key` of an info
-            says which games were reset.
+                axis of `num_envs`; and `reset_mask`, `(num_envs,) bool`, the games to reset, as
+                the `_key` of an info says again.
 
         Raises:
             ValueError: If the seed or an option is unusable; nothing has changed then.  Or if an
@@ -165,20 +157,16 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         streams, where = self._seeded_streams(seed), np.flatnonzero(mask)
         self._started = False  # until the games have begun: a user's opponent can fail
         given = positions and tuple(values[where] for values in positions)
-        self._engine.begin(where, streams, given)
+        self._engine.begin(self._engine.games, where, streams, given)
         self._started = True
-        observations, infos = self._engine.show()
+        observations, infos = self._engine.show(self._engine.games)
         return observations, _keyed(infos, mask)
 
     def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
-        """Play one action in every game, and reset ended games as the autoreset mode says.
+        """Play an action `(num_envs,)` in every game; reset ended games as the autoreset mode says.
 
-        Args:
-            actions: `(num_envs,)` integers.  Those of games that this step resets are ignored.
-
-        Returns:
-            Fresh arrays: observations, rewards `float64`, terminations and truncations `bool`, and
-            the infos, each with its `_key`.
+        Actions of games that this step resets are ignored.  Returns fresh arrays: observations,
+        rewards `float64`, terminations and truncations `bool`, and the infos, each with its `_key`.
 
         Raises:
             ValueError: If the actions are not `num_envs` integers inside the action space, or a
@@ -258,20 +246,19 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, here or in environments of an equal game.
 
-        Raises:
-            ValueError: If it is no state, or one of another game, of other options or of another
-                number of games (see `tile_envs.game.describe`), or if games have ended in it that
-                `SameStep` would have reset; nothing has changed then.
+        A `ValueError`, after which nothing has changed, refuses what is no state, those of another
+        game, of other options or of another number of games (see `tile_envs.game.describe`), and
+        those in which games have ended that `SameStep` would have reset.
         """
-        shared, streams = self._shared_state(), self._engine.games.state.streams
+        shared, games = self._shared_state(), self._engine.games
         most = {"steps": self.max_episode_steps or checks.LARGEST, "illegal_run": self.max_illegal}
         checks.check_state(state, {"game": self._described, **shared}, self._position(), most)
         if self.autoreset_mode is AutoresetMode.SAME_STEP and state["ended"].any():
             over = checks.brief(np.flatnonzero(state["ended"]).tolist())
             wanted = 'with autoreset_mode="SameStep", a state must hold games that go on'
-            remedy = 'set it with "NextStep" or "Disabled"'
-            raise UsageError(f"{wanted}, but games {over} are over: {remedy}.")
-        self._engine.begin(slice(None), streams, self.game.checked_positions(state, self.num_envs))
+            raise UsageError(f'{wanted}, but games {over} are over: use "NextStep" or "Disabled".')
+        positions = self.game.checked_positions(state, self.num_envs)
+        self._engine.begin(games, slice(None), games.state.streams, positions)
         self._started = True
         for name, array in shared.items():
             array[...] = state[name]
@@ -280,17 +267,15 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         """Return the state of each game, for `set_state` of a single environment."""
         state = self.get_state()
         names = [name for name in state if name not in ("game", *VECTOR_ONLY)]
-        rows = ([v if v.ndim else v.item() for v in state[name]] for name in names)
-        games = zip(*rows, strict=True)
-        return [{"game": self._described, **dict(zip(names, v, strict=True))} for v in games]
+        games = zip(*(state[name] for name in names), strict=True)
+        own = {"game": self._described}
+        return [checks.plain(own | dict(zip(names, game, strict=True))) for game in games]
 
     def set_states(self, states: Sequence[Mapping[str, Any]]) -> None:
         """Go to states of single environments, one for each game.
 
-        Their time limits begin anew, and `seeds` are those of games that begin here.
-
-        Raises:
-            ValueError: If these are no states of the game, one for each; nothing has changed then.
+        Their time limits begin anew, and `seeds` are those of games that begin here.  A
+        `ValueError`, after which nothing has changed, refuses other than a state for each game.
         """
         if len(states) != self.num_envs:
             raise UsageError(f"states must be {self.num_envs}, one a game, got {len(states)}.")
@@ -347,8 +332,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def _seeded_streams(self, seed: Any) -> Words:
         """Return where the streams of games that begin are: seeded, as they were, or drawn."""
         if seed is None and self._started:
-            continued: Words = self._engine.games.state.streams.copy()
-            return continued
+            return np.array(self._engine.games.state.streams, np.uint64)
         if seed is None:
             return starts(self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64))
         if not isinstance(seed, Sequence) and np.ndim(seed) == 0:
@@ -401,7 +385,4 @@ def _compiles(wanted: str) -> bool:
 
 def _keyed(infos: Mapping[str, Any], keyed: Bools) -> dict[str, Any]:
     """Return infos, each with a `_key` that says whose were asked for."""
-    with_keys = {**infos}
-    for name in infos:
-        with_keys["_" + name] = keyed.copy()
-    return with_keys
+    return {**infos, **{"_" + name: keyed.copy() for name in infos}}

@@ -42,13 +42,9 @@ class SlidingBoard(Board):
         self._last_tile = game.last_tile
 
     def begin(self, stream: Stream, position: Positions | None) -> None:
-        if position is None:
-            self.set(self.game.start.board(stream))
-            self.score = 0
-        else:
-            boards, scores = position
-            self.set(boards.ravel().tolist())
-            self.score = int(scores[0])
+        given = position and (position[0].ravel().tolist(), int(position[1][0]))
+        cells, self.score = given or (self.game.start.board(stream), 0)
+        self.set(cells)
 
     def set(self, cells: Sequence[int]) -> None:
         """Set all tiles, given in reading order."""
@@ -57,10 +53,9 @@ class SlidingBoard(Board):
     def _play_by_arrays(self, action: int, stream: Stream) -> int:
         """Play as many games do, where a placer other than chance sets the tile."""
         word = stream.peek()  # drawn below, once the placer has answered
-        layout, tile = self.game.layout, self._distribution.tile(word)
-        lines, words = layout.pack(self.observation()[None]), np.array([word], np.uint64)
-        drawn = self.game.placer, lines, np.array([action]), np.array([tile]), words
-        after, rewards, _ = layout.follow(*drawn)
+        layout, lines = self.game.layout, self.game.layout.pack(self.observation()[None])
+        drawn = np.array([self._distribution.tile(word)]), np.array([word], np.uint64)
+        after, rewards, _ = layout.follow(self.game.placer, lines, np.array([action]), *drawn)
         stream.word()
         self.set(layout.tiles(after).ravel().tolist())
         reward = int(rewards[0])
@@ -96,13 +91,10 @@ class PackedBoard(SlidingBoard):
     def __init__(self, game: SlidingGame) -> None:
         super().__init__(game)
         lookup = game.tables
-        self._offsets = lookup.offsets.tolist()
-        self._pushed = lookup.pushed.data
-        self._row_legal = lookup.row_legal.data
-        self._column_legal = lookup.column_legal.data
+        self._offsets, self._pushed = lookup.offsets.tolist(), lookup.pushed.data
+        self._row_legal, self._column_legal = lookup.row_legal.data, lookup.column_legal.data
+        self._empty_count, self._empty_cell = lookup.empty_count.data, lookup.empty_cell.data
         self._cells = lookup.cells.data
-        self._empty_count = lookup.empty_count.data
-        self._empty_cell = lookup.empty_cell.data
         # An observation is put together here, a row at a time, and copied.
         stage = np.zeros(PACKED_SIDE, np.uint32)
         self._stage = stage.data

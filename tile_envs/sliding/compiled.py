@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from tile_envs.base import random_stream
-from tile_envs.base.compiled import HALF, ONE, Word, compiled
+from tile_envs.base.compiled import HALF, LOW_HALF, ONE, Word, compiled
 from tile_envs.base.loops import World
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import ACTIONS, UP
 
-ACTIONS_END, LOW_HALF = Word(len(ACTIONS)), Word(random_stream.LOW_HALF)
+ACTIONS_END = Word(len(ACTIONS))
 # What spreads four bits to a byte each: bit k of copy k stays.
 FOUR_TIMES, LOWEST_BITS = Word(0x00204081), Word(0x01010101)
 

@@ -2,18 +2,15 @@
 
 from typing import Any
 
-from tile_envs.base.compiled import NEXT, Word, compiled, mixed
+from tile_envs.base.compiled import LOW_HALF, NEXT, Word, compiled, mixed, next_word
 from tile_envs.base.engine import Transition
 from tile_envs.base.loops import Loops, loops, one_of, world_of
-from tile_envs.base.random_stream import LOW_HALF
 from tile_envs.tictactoe.game import State, TicTacToe
 from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, POWERS, O, X, solve
 
 SIDE_X, SIDE_O, SIDE_RANDOM, SIDE_BOTH = range(len(PLAYED))
-TOP_BIT, LOW_WORD = Word(63), Word(LOW_HALF)
-ABOVE_ALL = Word(1 << 32)
-"""A threshold that no low half of a word reaches."""
-N_CODES = 3**CELLS
+TOP_BIT, N_CODES = Word(63), 3**CELLS
+ABOVE_ALL = Word(1 << 32)  # a threshold that no low half of a word reaches
 X_DIGIT, O_DIGIT = DIGITS[X], DIGITS[O]
 
 SHOWN = "observations masks to_play winners shown_illegal"
@@ -39,8 +36,7 @@ def begin(world: World, i: int) -> None:
     side = world.side
     mark = O if side == SIDE_O else X
     if side == SIDE_RANDOM:
-        world.streams[i] += NEXT
-        mark = O if mixed(world.streams[i]) >> TOP_BIT else X
+        mark = O if next_word(world, i) >> TOP_BIT else X
     world.marks[i] = mark
     reply(world, i, 0, X, mark == O)
 
@@ -51,7 +47,7 @@ def reply(world: World, i: int, code: int, mark: int, asked: bool) -> None:
     # There is no branch for games in which it is not: numba would count references there.
     world.streams[i] += NEXT * Word(asked)
     word = mixed(world.streams[i])
-    low = word & LOW_WORD
+    low = word & LOW_HALF
     which = (low >= world.second) + (low >= world.third)
     cell = one_of(Word(world.policy[code + N_CODES * which]), word)
     code = with_mark(code, mark, cell) if asked else code

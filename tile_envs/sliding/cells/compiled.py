@@ -5,24 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_envs.base.compiled import HALF, NEXT, Word, compiled, mixed
+from tile_envs.base.compiled import HALF, LOW_HALF, Word, compiled, next_word
 from tile_envs.base.engine import Transition
 from tile_envs.base.loops import Loops, loops, world_of
-from tile_envs.sliding.compiled import (
-    LOW_HALF,
-    drawn_tile,
-    is_vertical,
-    member,
-    show_infos,
-    spawn_tables,
-)
+from tile_envs.sliding.compiled import drawn_tile, is_vertical, member, show_infos, spawn_tables
 from tile_envs.sliding.game import SlidingGame, State
 from tile_envs.sliding.pairs import TILE_BITS
 from tile_envs.sliding.rules import ACTIONS, LEFT, UP
 
-Board = NDArray[np.uint8]
-"""The cells of one game, `(R * C,)`."""
-
+Board = NDArray[np.uint8]  # the cells of one game, `(R * C,)`
 NONE, TO_FIRST = Word(0), Word(TILE_BITS)
 TO_UP, TO_LEFT = Word(UP), Word(LEFT)
 
@@ -39,9 +30,7 @@ its threshold; and the last and the new tiles, as in `GameTables`."""
 def play(world: World, i: int, action: Word) -> float:
     board = world.boards[i]
     reward = push(world, board, action)
-    position = world.streams[i] + NEXT
-    world.streams[i] = position
-    word = mixed(position)
+    word = next_word(world, i)
     place(board, drawn_tile(world, word), word)
     world.scores[i] += np.int64(reward)
     settle(world, i, board)
@@ -50,29 +39,20 @@ def play(world: World, i: int, action: Word) -> float:
 
 @compiled
 def begin(world: World, i: int) -> None:
-    begin_by(world, world.listed, i)  # an argument: numba drops the branch on it if it is None
-
-
-@compiled
-def begin_by(world: World, listed: Any, i: int) -> None:
-    board = world.boards[i]
+    board, listed, tiles = world.boards[i], world.listed, world.start
     world.scores[i] = 0
     for cell in range(len(board)):
         board[cell] = 0
-    position, tiles = world.streams[i], world.start
-    if listed is not None:
-        position += NEXT
-        word = mixed(position)
+    if len(listed):
+        word = next_word(world, i)
         if word & LOW_HALF < Word(world.threshold):
             start = listed[(word >> HALF) * Word(len(listed)) >> HALF]
             for cell in range(len(board)):  # numba would copy a slice first
                 board[cell] = start[cell]
             tiles = tiles[:0]
     for fixed in tiles:
-        position += NEXT
-        word = mixed(position)
+        word = next_word(world, i)
         place(board, fixed if fixed else drawn_tile(world, word), word)
-    world.streams[i] = position
     settle(world, i, board)
 
 
@@ -146,8 +126,7 @@ PLAY, BEGIN = loops(World, len(ACTIONS), begin, play, show)
 def loops_of(game: SlidingGame) -> Loops:
     """Return the loops of a game whose tiles are placed uniformly."""
     start, n_cells, pairs = game.start, game.shape[0] * game.shape[1], game.pairs
-    listed = start.listed.reshape(-1, n_cells) if len(start.listed) else None
-    starts = np.array(start.tiles, np.uint64), listed, start.threshold
+    starts = np.array(start.tiles, np.uint64), start.listed.reshape(-1, n_cells), start.threshold
     looked_up = pairs.merged, pairs.row_legal, pairs.column_legal, pairs.faces
     tables = *game.shape, Word(game.last_tile), *looked_up, *starts, *spawn_tables(game)
     return Loops(PLAY, BEGIN, _shown, _state, tables)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from tile_envs.base.compiled import HALF, NEXT, Word, compiled, mixed
+from tile_envs.base.compiled import HALF, LOW_HALF, Word, compiled, next_word
 from tile_envs.base.engine import Transition
 from tile_envs.base.loops import Loops, loops, world_of
-from tile_envs.sliding.compiled import LOW_HALF, drawn_tile, is_vertical, show_infos
+from tile_envs.sliding.compiled import drawn_tile, is_vertical, show_infos
 from tile_envs.sliding.game import SlidingGame, State
 from tile_envs.sliding.packed import kernels
 from tile_envs.sliding.packed.tables import PACKED_SIDE
@@ -38,9 +38,7 @@ def play(world: World, i: int, action: Word) -> float:
     a, b = Word(boards[i, 0, axis]), Word(boards[i, 1, axis])
     c, d = Word(boards[i, 2, axis]), Word(boards[i, 3, axis])
     after = kernels.push(world, action, a, b, c, d)
-    position = world.streams[i] + NEXT
-    world.streams[i] = position
-    word = mixed(position)
+    word = next_word(world, i)
     rows, columns = kernels.both_following(world, world.adversarial, action, after, word)
     settle(world, i, rows, columns, max(after.largest, drawn_tile(world, word)))
     world.scores[i] += np.int64(after.reward)
@@ -55,25 +53,21 @@ def begin(world: World, i: int) -> None:
 @compiled
 def begin_by(world: World, listed: Any, i: int) -> None:
     world.scores[i] = 0
-    position, largest = world.streams[i], NONE
-    a = b = c = d = NONE
+    a = b = c = d = largest = NONE
     tiles = world.start
     if listed is not None:
-        position += NEXT
-        word = mixed(position)
+        word = next_word(world, i)
         if word & LOW_HALF < Word(world.threshold):
             at = (word >> HALF) * Word(len(listed)) >> HALF
             a, b, c, d = listed[at, 0], listed[at, 1], listed[at, 2], listed[at, 3]
             largest = listed[at, 4]
             tiles = tiles[:0]
     for fixed in tiles:
-        position += NEXT
-        word = mixed(position)
+        word = next_word(world, i)
         tile = fixed if fixed else drawn_tile(world, word)
         largest = max(largest, tile)
         cells = kernels.empty_cells(world, a, b, c, d)
         a, b, c, d = kernels.placed(a, b, c, d, kernels.one_of(world, cells, word), tile)
-    world.streams[i] = position
     settle(world, i, (a, b, c, d), kernels.transposed(a, b, c, d), largest)
 
 
