@@ -100,10 +100,10 @@ def mixed(position: Word) -> Word:
 
 
 @compiled
-def next_word(world: Any, i: int) -> Word:
+def next_word(streams: Any, i: int) -> Word:
     """Draw a random word from the stream of a game."""
-    world.streams[i] += NEXT
-    return mixed(world.streams[i])
+    streams[i] += NEXT
+    return mixed(streams[i])
 
 
 _compilations: Any = TimingListener()
