@@ -27,7 +27,7 @@ from tile_envs.game import Game, Ints
 
 _BOOL, _LONG = np.dtype(np.bool_), np.dtype(np.int64)  # looked up once
 _ROW = Word(MOST)
-SETS = for_loops(SIZE), for_loops(KTH)
+MEMBERS = for_loops(KTH)
 
 World = Any  # all that the loops of a game read and write; see `world_of`
 
@@ -112,18 +112,18 @@ def _finish(world: World, i: int, reward: float, legal: bool) -> None:
 
 
 @compiled_loop
-def _choose(words: Words, legal: Ints, sizes: Words, kth: Ints) -> Ints:
+def _choose(words: Words, legal: Ints, kth: Ints) -> Ints:
     actions = np.empty(len(words), np.int64)
     for i in range(len(words)):
-        actions[i] = one_of(Word(legal[i]), words[i], sizes, kth)
+        actions[i] = one_of(Word(legal[i]), words[i], kth)
     return actions
 
 
 @compiled
-def one_of(members: Word, word: Word, sizes: Words, kth: Ints) -> int:
+def one_of(members: Word, word: Word, kth: Ints) -> int:
     """Return a member of a set by a random word, 0 if it is empty; see `tile_envs.base.sets`."""
-    # The tables are arguments: numba compiles constants, here 5,000 numbers, into each loop.
-    chosen: int = kth[members * _ROW + ((word >> HALF) * sizes[members] >> HALF)]
+    # The large table is an argument: numba compiles constants, here 4,608, into each loop.
+    chosen: int = kth[members * _ROW + ((word >> HALF) * SIZE[members] >> HALF)]
     return chosen
 
 
@@ -147,7 +147,7 @@ class CompiledEngine(NumpyEngine):
         with announced(str(game)):
             loops.play(0, 0, none, *arrays)
             loops.begin(none, *arrays)
-            _choose(none.view(np.uint64), none, *SETS)
+            _choose(none.view(np.uint64), none, MEMBERS)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled code is not pickled, nor are its arrays, views of those of the games.
@@ -160,7 +160,7 @@ class CompiledEngine(NumpyEngine):
                 array[...] = values
 
     def choose(self, words: Words) -> Ints:
-        actions: Ints = _choose(words, self.games.state.legal, *SETS)
+        actions: Ints = _choose(words, self.games.state.legal, MEMBERS)
         return actions
 
     def play(self, actions: Any) -> tuple[Games, Transition]:

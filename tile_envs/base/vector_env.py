@@ -385,4 +385,7 @@ def _compiles(wanted: str) -> bool:
 
 def _keyed(infos: Mapping[str, Any], keyed: Bools) -> dict[str, Any]:
     """Return infos, each with a `_key` that says whose were asked for."""
-    return {**infos, **{"_" + name: keyed.copy() for name in infos}}
+    with_keys = {**infos}
+    for name in infos:
+        with_keys["_" + name] = keyed.copy()
+    return with_keys

@@ -4,7 +4,7 @@ from typing import Any
 
 from tile_envs.base.compiled import LOW_HALF, NEXT, Word, compiled, mixed, next_word
 from tile_envs.base.engine import Transition
-from tile_envs.base.loops import SETS, Loops, loops, one_of, world_of
+from tile_envs.base.loops import MEMBERS, Loops, loops, one_of, world_of
 from tile_envs.tictactoe.game import State, TicTacToe
 from tile_envs.tictactoe.positions import CELLS, DIGITS, PLAYED, POWERS, O, X, solve
 
@@ -14,7 +14,7 @@ ABOVE_ALL = Word(1 << 32)  # a threshold that no low half of a word reaches
 X_DIGIT, O_DIGIT = DIGITS[X], DIGITS[O]
 
 SHOWN = "observations masks to_play winners shown_illegal"
-TABLES = "views masks_of winner legal_in policy second third side sizes kth"
+TABLES = "views masks_of winner legal_in policy second third side kth"
 World: Any = world_of(__name__, SHOWN, State, TABLES)
 """What is shown is as in infos, the observations as `(n, 9)`.  Tables are those of all positions;
 the cells of `game.Policies`, and where the low half of a word passes to the `second` and `third`
@@ -49,7 +49,7 @@ def reply(world: World, i: int, code: int, mark: int, asked: bool) -> None:
     word = mixed(world.streams[i])
     low = word & LOW_HALF
     which = (low >= world.second) + (low >= world.third)
-    cell = one_of(Word(world.policy[code + N_CODES * which]), word, world.sizes, world.kth)
+    cell = one_of(Word(world.policy[code + N_CODES * which]), word, world.kth)
     code = with_mark(code, mark, cell) if asked else code
     world.codes[i], world.legal[i] = code, world.legal_in[code]
 
@@ -81,7 +81,9 @@ def loops_of(game: TicTacToe) -> Loops:
     views = tables.views.reshape(*tables.views.shape[:2], CELLS)
     second, third, *_ = *map(Word, policy.thresholds), ABOVE_ALL, ABOVE_ALL
     looked_up = views, tables.masks, tables.winner, tables.legal
-    return Loops(PLAY, BEGIN, _shown, tuple, (*looked_up, policy.cells, second, third, side, *SETS))
+    return Loops(
+        PLAY, BEGIN, _shown, tuple, (*looked_up, policy.cells, second, third, side, MEMBERS)
+    )
 
 
 def _shown(transition: Transition) -> tuple[Any, ...]:

@@ -19,10 +19,11 @@ from tile_envs.base.tables import read_only
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Floats, Game, Info, Observations, Positions, Replies, Symmetries
 from tile_envs.tictactoe import positions, render
-from tile_envs.tictactoe.positions import CELLS, PLAYED, Ints, O, X, solve
+from tile_envs.tictactoe.positions import CELLS, PLAYED, POWERS, Ints, O, X, solve
 
 _STRIDE, _TOP_BIT = np.array(STRIDE, np.uint64), np.array(63, np.uint64)
-_ZERO, _ONE, _ROW = np.array(0), np.array(1), np.array(CELLS)
+_ZERO, _ONE = np.array(0), np.array(1)
+_DIGITS = np.array([0, positions.DIGITS[X], positions.DIGITS[O]])  # in a code, by mark
 
 NAMED: dict[str, Callable[[], Ints]] = {
     "random": lambda: solve().legal,
@@ -104,29 +105,31 @@ class TicTacToe(Game):
             played = np.full(len(streams), PLAYED[self.side][0])
         asked = (played != movers) & ~tables.over.take(codes)
         if asked.any():
-            codes, streams = self._replied(codes, streams, asked)
+            codes, streams = self._replied(codes, streams, -played, asked)
         return State(streams, over, tables.legal.take(codes), codes, played)
 
     def _play(self, state: State, actions: Ints) -> tuple[State, Floats, Bools]:
         tables, (streams, _, legal, codes, marks) = solve(), state
         legal = legal >> actions & _ONE
-        codes = tables.children.take(codes * _ROW + actions)  # the same one if it is illegal
+        codes = codes + POWERS.take(actions) * _DIGITS.take(marks) * legal
         following = marks
         if self.side == "both":
             following = marks - 2 * marks * legal
         else:
-            codes, streams = self._replied(codes, streams, legal > tables.over.take(codes))
+            asked = legal > tables.over.take(codes)
+            codes, streams = self._replied(codes, streams, -marks, asked)
         rewards = (tables.winner.take(codes) * marks * legal).astype(np.float64)
         bits = tables.legal.take(codes)
         return State(streams, bits == _ZERO, bits, codes, following), rewards, legal == _ZERO
 
-    def _replied(self, codes: Ints, streams: Words, asked: Bools) -> tuple[Ints, Words]:
-        """Return codes and streams after the reply of the opponent, who is to move where asked."""
-        children = solve().children
+    def _replied(
+        self, codes: Ints, streams: Words, marks: Ints, asked: Bools
+    ) -> tuple[Ints, Words]:
+        """Return codes and streams after the opponent's reply, with `marks`, where it is asked."""
         if not self.mixture:
             if asked.any():
-                codes, positions = codes.copy(), codes[asked]
-                codes[asked] = children[positions, self.ask_opponent(positions)]
+                codes, moved = codes.copy(), codes[asked]
+                codes[asked] = solve().children[moved, self.ask_opponent(moved)]
             return codes, streams
         streams = streams + asked * _STRIDE
         words, policy, places = mix(streams), self.policies, codes
@@ -134,7 +137,7 @@ class TicTacToe(Game):
             which = random_stream.pick(words, policy.thresholds).astype(np.int64)
             places = codes + which * 3**CELLS
         cells = sets.pick(policy.cells.take(places), words)
-        return np.where(asked, children.take(codes * _ROW + cells), codes), streams
+        return codes + POWERS.take(cells) * _DIGITS.take(marks) * asked, streams
 
     def _observe(self, state: State) -> tuple[Observations, Info]:
         return solve().views[state.marks, state.codes], {
