@@ -101,8 +101,10 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         threads = checks.checked_count(threads, "threads")
         used = min(threads, max(1, num_envs // GAMES_PER_THREAD))
         made = self.game, num_envs, limits
-        self._engine = engines.NumpyEngine(*made)
-        if self.game.loops is not None and _compiles(engine):
+        self._engine: engines.NumpyEngine
+        if self.game.loops is None or not _compiles(engine):
+            self._engine = engines.NumpyEngine(*made)
+        else:
             from tile_envs.base.loops import CompiledEngine
 
             self._engine = CompiledEngine(*made, used)

@@ -20,8 +20,8 @@ PAIRS, STARTS = "merged row_legal column_legal faces", "start listed threshold"
 TABLES = f"n_rows n_columns last_tile {PAIRS} {STARTS} tiles thresholds"
 World: Any = world_of(__name__, SHOWN, State, TABLES)
 """Boards, and those that are shown, are `(n, R * C)`, masks `(n, 1) uint32`, a byte an action.
-Tables are the shape and `Pairs`; how games start, `Start.tiles`, `Start.listed`, `(m, R * C)`, and
-its threshold; and the last and the new tiles, as in `GameTables`."""
+Tables are the shape and `Pairs`; how games start, `Start.tiles`, `Start.listed`, `(m, R * C)` or
+None, and its threshold; and the last and the new tiles, as in `GameTables`."""
 
 
 @compiled

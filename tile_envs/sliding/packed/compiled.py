@@ -26,8 +26,8 @@ TABLES = "row_legal column_legal faces start listed threshold"
 World: Any = world_of(__name__, SHOWN, State, " ".join((TABLES, *kernels.GameTables._fields)))
 """`wide` are observations of four columns, `(n, R, 1) uint32`, and masks a byte an action, `(n, 1)
 uint32`.  Tables are parts of `Tables`; how games start, `Start.tiles`, the rows and the largest
-tile of each board of `Start.listed`, `(m, 5)`, and its threshold; and the fields of `GameTables`,
-which kernels find in the world, too."""
+tile of each board of `Start.listed`, `(m, 5)` or None, and its threshold; and the fields of
+`GameTables`."""
 
 
 @compiled
