@@ -11,7 +11,8 @@ from unittest import mock
 
 from tile_envs import games
 
-ROOT = Path(__file__).parent.parent
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
 
 
 def command(*arguments, module="baselines"):

@@ -41,3 +41,21 @@ class Interrupting:
         if not self.rest:
             raise KeyboardInterrupt
         return self.agent.predict(observation, state)
+
+
+class Script:
+    """A screen with a person who presses given keys, None meaning that time passes."""
+
+    def __init__(self, *keys):
+        self.keys = list(keys)
+        self.views, self.texts = [], []
+
+    def draw(self, view):
+        self.views.append(view)
+        self.texts.append(view.text(colors=False))
+        assert "\x1b[48;2;" in view.text(colors=True)
+
+    def key(self, timeout=None):
+        key = self.keys.pop(0)
+        assert key is not None or timeout is not None, "time passes only while a replay runs"
+        return key

@@ -1,7 +1,7 @@
 """What learners on Stable-Baselines3 have in common: games, iterations, checkpoints.
 
 What SB3 keeps private is used in this file alone, but for what `MaskedDQN` and its policy override;
-`pyproject.toml` bounds the versions, and `tests/test_learners.py` notices a change.
+`pyproject.toml` bounds the versions, and `tests/agents/test_learners.py` notices a change.
 """
 
 import time

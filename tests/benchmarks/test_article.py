@@ -3,7 +3,7 @@
 import gymnasium as gym
 import numpy as np
 import pytest
-from test_learners import equal
+from same import equal
 
 from benchmarks import article
 from benchmarks.article import Article, ArticleSettings

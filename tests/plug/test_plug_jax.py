@@ -12,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 import powers3  # noqa: F401 # registers a game
 import pytest
-from commands import in_a_process
+from commands import ROOT, in_a_process
 
 from tile_envs.base.random_stream import seeds
 from tile_envs.replay import Replay, play_through, read, write
@@ -475,7 +475,7 @@ def test_mctx_searches_the_true_model():
 
 def test_the_code_of_the_page_runs():
     pytest.importorskip("torch")
-    page = (Path(__file__).parent.parent / "tile_envs" / "README.md").read_text()
+    page = (ROOT / "tile_envs" / "README.md").read_text()
     (block,) = (b for b in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import jax" in b)
     exec(compile(block, "README.md", "exec"), {})
 

@@ -7,6 +7,7 @@ import powers3
 import psutil
 import pytest
 import torch
+from same import equal
 from small import DQN, PPO
 
 from baselines import evaluate, evaluate_exactly, train
@@ -48,14 +49,6 @@ CASES = [
     *((DQNLearner, game, DQN | more) for game in GAMES for more in ({}, {"n_steps": 2}, CNN)),
     *((PPOLearner, game, PPO | more) for game in GAMES for more in ({}, CNN)),
 ]
-
-
-def equal(one, other):
-    one, other = one.state_dict(), other.state_dict()
-    return all(
-        np.array_equal(one[name], other[name], equal_nan=one[name].dtype.kind == "f")
-        for name in one.keys() | other.keys()
-    )
 
 
 def learned(learner):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import gymnasium as gym
 import pytest
-from commands import command, in_a_process, refused, typed
+from commands import ROOT, command, in_a_process, refused, typed
 from players import LOWEST
 from test_strategies import FIRST_LEGAL, check_nothing_is_left, process_ids
 
@@ -23,7 +23,7 @@ from baselines.errors import Interrupted
 from baselines.evaluation import judging, submissions
 from baselines.evaluation.rows import read_rows
 
-ASSIGNMENT = Path(__file__).parent.parent / "benchmarks" / "lessons" / "assignment"
+ASSIGNMENT = ROOT / "benchmarks" / "lessons" / "assignment"
 ENV, SMALL = "Tiles2048-v0", {"shape": (2, 2)}
 EXACTLY = ("--env", ENV, "--shape", 2, 2, "--exact")
 CLASS = """

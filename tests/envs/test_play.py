@@ -9,6 +9,7 @@ import time
 
 import pytest
 from commands import refused
+from players import Script
 
 from tile_envs.games import make
 from tile_envs.play.player import play_games, watch_game
@@ -20,24 +21,6 @@ fcntl = pytest.importorskip("fcntl")
 pty = pytest.importorskip("pty")
 
 ARROWS = {"up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D"}
-
-
-class Script:
-    """A screen with a person who presses given keys, None meaning that time passes."""
-
-    def __init__(self, *keys):
-        self.keys = list(keys)
-        self.views, self.texts = [], []
-
-    def draw(self, view):
-        self.views.append(view)
-        self.texts.append(view.text(colors=False))
-        assert "\x1b[48;2;" in view.text(colors=True)
-
-    def key(self, timeout=None):
-        key = self.keys.pop(0)
-        assert key is not None or timeout is not None, "time passes only while a replay runs"
-        return key
 
 
 class Person:

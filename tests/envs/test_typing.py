@@ -6,20 +6,18 @@ from pathlib import Path
 
 import gymnasium as gym
 import pytest
-from commands import python
+from commands import ROOT, python
 
 from tile_envs.sliding import SlidingInfo
 from tile_envs.tictactoe import TicTacToeInfo
 
-TESTS = Path(__file__).parent
-ROOT = TESTS.parent
-SCRIPT = TESTS / "typed_script.py"
+SCRIPT = Path(__file__).with_name("typed_script.py")
 
 
 def test_the_script_runs():
     import tyro  # noqa: F401 # the other process needs the baselines
 
-    assert python("-m", SCRIPT.stem, cwd=TESTS).stdout.startswith(
+    assert python("-m", SCRIPT.stem, cwd=SCRIPT.parent).stdout.startswith(
         "AutoresetMode.NEXT_STEP ('X', 'O')"
     )
 

@@ -1,11 +1,10 @@
 """Monte Carlo tree search: a policy that takes wins, blocks, and never loses."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import python
+from commands import TESTS, python
 
 from baselines.evaluation.policies import against, policy_of
 from baselines.search import mcts
@@ -39,7 +38,7 @@ def actions(**options):
 def test_same_seed_same_policy_in_another_process_and_numba_is_not_imported_before():
     import numba  # noqa: F401 # the other process needs it
 
-    printed = python("-c", PRINT_POLICY, cwd=Path(__file__).parent).stdout.split()
+    printed = python("-c", PRINT_POLICY, cwd=TESTS).stdout.split()
     for text, options in zip(printed, ({"playouts": 100}, KEPT), strict=True):
         assert text == "".join(map(str, actions(seed=3, **options)))
 

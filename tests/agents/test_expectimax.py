@@ -3,14 +3,13 @@
 import os
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 import oracle
 import powers3
 import pytest
 import tyro
-from commands import python
+from commands import TESTS, python
 from placers import LastCell, worst_by_force
 
 from baselines.agents import ValueAgent
@@ -414,7 +413,7 @@ for kind in (lambda made: made, AnyAgent):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_search_with_threads_is_forked_pickled_and_copied():
-    python("-c", FORKED, cwd=Path(__file__).parent)
+    python("-c", FORKED, cwd=TESTS)
 
 
 CHANGES = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from commands import command, refused, typed
 from PIL import Image
-from test_play import Script
+from players import Script
 
 from baselines import evaluate
 from baselines.commands.watch import games_of, show

@@ -9,11 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from commands import ROOT
 
 nbclient = pytest.importorskip("nbclient", reason="needs tile-envs[dev]")
 nbformat = pytest.importorskip("nbformat", reason="needs tile-envs[dev]")
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+BENCHMARKS = ROOT / "benchmarks"
 TOUR = BENCHMARKS / "tour.ipynb"
 LESSONS = sorted((BENCHMARKS / "lessons").glob("*.ipynb"))
 

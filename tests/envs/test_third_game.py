@@ -4,13 +4,12 @@ import json
 import os
 from dataclasses import asdict, replace
 from itertools import product
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import powers3
 import pytest
-from commands import in_a_process, python, refused, typed
+from commands import TESTS, in_a_process, python, refused, typed
 
 from baselines import evaluate, evaluate_exactly, load, train
 from baselines.players import open_player
@@ -19,7 +18,7 @@ from tile_envs.sliding import RULES_2048, Rules, SlidingEnv, SlidingVectorEnv, r
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.rules import rules_2048
 
-ENV, HERE = "Powers3-v0", Path(__file__).parent
+ENV = "Powers3-v0"
 SMALL = {"shape": [2, 2]}
 
 
@@ -77,7 +76,7 @@ def test_a_trained_agent_is_saved_loaded_and_evaluated(runs, name):
     assert agent.action_values(boards).shape == (8, 4)
     words = ("evaluate", runs / name, "--import", "powers3", "--episodes", 50)
     alone = name == "ntuple"
-    told = python("-m", "baselines", *words, cwd=HERE).stdout if alone else typed(*words)
+    told = python("-m", "baselines", *words, cwd=TESTS).stdout if alone else typed(*words)
     assert f"{name} on {ENV}" in told
 
 
@@ -97,7 +96,7 @@ def test_it_is_searched(runs):
 
 
 def test_a_folder_says_which_module_it_needs(runs):
-    done = in_a_process("-m", "baselines", "evaluate", runs / "qtable", cwd=HERE)
+    done = in_a_process("-m", "baselines", "evaluate", runs / "qtable", cwd=TESTS)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "powers3: import it first, with --import" in done.stderr
 

@@ -6,11 +6,11 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import psutil
 import pytest
-from test_benchmarks import EXACT, GAME_2048, PAIRINGS, PLAYED, TICTACTOE
+from commands import TESTS
+from test_rows import EXACT, GAME_2048, PAIRINGS, PLAYED, TICTACTOE
 
 from baselines.evaluation.rows import read_rows
 from benchmarks import on_ray as module
@@ -35,7 +35,7 @@ TOGETHER = (LONGER, *PAIRINGS[:-1], Pairings("crosstable", "values", LONG))
 def cluster(monkeypatch):
     """A cluster of two workers, started by the command's own way and ended by it."""
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # for `dying`
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))  # for `dying`
     begin = ray.init
     monkeypatch.setattr(ray, "init", lambda **options: begin(num_cpus=2, **options))
     return on_ray()
