@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import sys
 
 import gymnasium as gym
 import pytest
@@ -38,6 +39,12 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if config.option.without_extras:
         config.option.doctest_ignore_import_errors = True
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("linux") and sys.platform != "linux":
+            item.add_marker(pytest.mark.skip(reason="needs Linux"))
 
 
 def skip_if_asked(config, error):
