@@ -51,13 +51,6 @@ def refused(*arguments, module="baselines"):
     return done.stderr
 
 
-class FirstLegal:
-    """An agent that plays the first legal action."""
-
-    def predict(self, observation, **given):
-        return given["action_masks"].argmax(axis=1)
-
-
 def in_a_process(*arguments, **options):
     """Run Python in a process of its own; return its status and what it printed."""
     words = [sys.executable, *map(str, arguments)]

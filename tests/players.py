@@ -1,23 +1,32 @@
 """Agents that play simply, are interrupted, or end their process."""
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from baselines.agents import RandomAgent
 
-LOWEST = SimpleNamespace(predict=lambda observation, action_masks: action_masks.argmax(axis=1))
-"""Plays the first legal action."""
 
+class FirstLegal:
+    """Plays the first legal action."""
 
-class Scripted:
-    """Plays the first legal action; its `predict` takes observations, and no more."""
-
-    def __init__(self, game, seed=0):
+    def __init__(self, game=None, seed=0):
         self.game = game
 
-    def predict(self, observation):
-        return self.game.legal_actions(observation).argmax(axis=1)
+    def predict(self, observation, action_masks):
+        return action_masks.argmax(axis=1)
+
+
+LOWEST = FirstLegal()
+FIRST_LEGAL = """
+import numpy as np
+
+def strategy(board):
+    for action, turns in enumerate((1, 2, 3, 0)):  # a board turned so, and pushed to the left
+        for row in np.rot90(board, turns):
+            tiles = row[row > 0]
+            if (row[: len(tiles)] != tiles).any() or (tiles[1:] == tiles[:-1]).any():
+                return action
+"""
+"""The same of sliding games, as a written strategy."""
 
 
 class Stubborn:

@@ -2,12 +2,14 @@
 
 import os
 from functools import partial
+from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from commands import refused
 from placers import LastCell
+from players import Stubborn
 
 from baselines import evaluate, evaluate_exactly, judge, load, questions, regret, solve, train
 from baselines.agents import GreedyAgent
@@ -37,6 +39,7 @@ def folder(tmp_path_factory):
     train("qtable", games=20, n_envs=10, seed=3, side="X", out=folder / "x")
     (folder / "full").mkdir()
     (folder / "full" / "mine.txt").touch()
+    (folder / "corner.py").write_text("def strategy(board): return 1 / 0")
     return folder
 
 
@@ -121,6 +124,28 @@ COMMANDS = [
     ("play --against ntuple", "ntuple learn qtable"),
     ("play --hints random --against random", "--against"),
     ("play --against random --env Tiles2048-v0", "--hints"),
+    # What is played, recorded, watched and drawn.
+    ("evaluate corner.py --episodes 2", "ZeroDivisionError"),
+    ("evaluate corner.py --exact", "corner.py strategy"),
+    ("evaluate corner.py --milliseconds 5", "corner.py strategy"),
+    ("evaluate corner.py --search 0", "corner.py strategy"),
+    ("evaluate none.py", "none.py"),
+    ('evaluate greedy --exact --env-kwargs {"max_episode_steps":7}', "max_episode_steps"),
+    ("record random --out x", "x run"),
+    ("record random --format npz --out full", "full .npz"),
+    ("watch greedy", "terminal"),
+    ("watch greedy --html x.htm", "x.htm .html"),
+    ("watch greedy --gif no/x.gif", "no"),
+    ("watch greedy --speed 51 --gif x.gif", "50 51"),
+    ("watch greedy --window --gif x.gif", "--window --serve"),
+    ("watch greedy --serve --port 65536", "port 65536"),
+    ("watch full", "full"),
+    ("watch x.json", "x.json"),
+    ("watch full --env Tiles2048-v0", "full --env --side"),
+    ("plot q --out y.png --against steps", "'timesteps' games seconds return"),
+    ("plot q --out y.png --metric loss", "'loss' return"),
+    ("plot q --out y.pdf", "y.pdf .png .svg"),
+    ("plot full --out y.png", "full"),
 ]
 
 
@@ -137,6 +162,7 @@ def test_a_command_names_a_mistake(folder, typed, named, monkeypatch):
 TILES, TILES_2584, MARKS = SlidingGame(RULES_2048), SlidingGame(RULES_2584), TicTacToe()
 TC = {"method": "tc", "direction": "backward"}
 PLACED = {"placer": LastCell(), "shape": (2, 2)}
+NONE_AT_ONCE = SimpleNamespace(predict=max, games_at_once=0)
 STAGES = {"stages": (64,), "late_stages": (96,)}
 
 
@@ -228,6 +254,14 @@ CALLS = [
     (lambda: regret(GreedyAgent(TILES)), "env"),
     (lambda: questions("TicTacToe-v0"), "TicTacToe"),
     (lambda: questions("Tiles2048-v0", 999, env_kwargs=SMALL), "2×2 n=999"),
+    # What is played.
+    (lambda: judge(Stubborn(3).predict, episodes=1), "Stubborn.predict source"),
+    (lambda: evaluate(Stubborn(2.9), "TicTacToe-v0"), "actions float64"),
+    (lambda: evaluate(Stubborn(9), "TicTacToe-v0"), "actions 9"),
+    (lambda: evaluate(Stubborn(-1), "TicTacToe-v0"), "actions -1"),
+    (lambda: evaluate(NONE_AT_ONCE, "TicTacToe-v0"), "games_at_once 0"),
+    (lambda: evaluate(GreedyAgent(TILES), "Tiles2584-v0"), "GreedyAgent 2048 2584"),
+    (lambda: evaluate_exactly(GreedyAgent(TILES), "Tiles2048-v0", SMALL), "4×4 2×2"),
 ]
 
 

@@ -1,7 +1,6 @@
 """Grades of submissions: good, bad and hostile ones, each in a process of its own."""
 
 import builtins
-import json
 import re
 import runpy
 import shutil
@@ -12,9 +11,9 @@ from pathlib import Path
 
 import gymnasium as gym
 import pytest
-from commands import ROOT, command, in_a_process, refused, typed
-from players import LOWEST
-from test_strategies import FIRST_LEGAL, check_nothing_is_left, process_ids
+from commands import ROOT, command, typed
+from players import FIRST_LEGAL, LOWEST
+from test_strategies import check_nothing_is_left, process_ids
 
 from baselines import evaluate, evaluate_exactly, grade, judge
 from baselines.agents import RandomAgent, Task
@@ -37,38 +36,29 @@ class Mine:
         return {answer}
 """
 FIRST = CLASS.replace("{answer}", "action_masks.argmax(axis=1)")
-STOCHASTIC = (
-    FIRST
-    + """
+CHANCES = """
     def action_probabilities(self, boards):
         masks = self.game.legal_actions(boards)
         return masks / masks.sum(axis=1, keepdims=True)
 """
-)
 FREE = """
 def strategy(board):
     return min(3 * r + c for r in range(3) for c in range(3) if not board[r][c])
 """
 NO_GRADE = {
-    "(": "SyntaxError: '\\(' was never closed \\(.*, line 1\\)",
     "raise ValueError('in line\\n two')": "ValueError: in line two",
-    "import no_such_module": "ModuleNotFoundError: No module named 'no_such_module'",
-    "import os; os._exit(0)": "its process has ended",
     "from baselines.agents import RandomAgent": "one class with predict.*, found none",
     FIRST + "class Other(Mine): pass": "found Mine, Other",
     "class Mine:\n    def predict(self, boards): pass": "takes nothing, and is given game, seed",
     CLASS.replace("{answer}", "np.full(len(boards), 1)"): "Submission plays 1 on .* legal is",
     CLASS.replace("{answer}", "action_masks"): r"shape \(\d+, 4\)",
-    CLASS.replace("{answer}", "np.ones(len(boards))"): "dtype float64",
-    CLASS.replace("{answer}", "self.game.choose"): "actions must be",
     CLASS.replace("{answer}", "self.rng.choice(4)"): "AttributeError: .* has no attribute 'rng'",
     CLASS.replace("{answer}", "action_masks.argmax(axis=1), 1"): "predict returns a state",
     "def strategy(board): return 'jump'": "read no move in 'jump'",
     "import numpy\n\ndef strategy(board):\n    return numpy.ones(2)[2]": r"\(\d\d.py, line 4\)",
     "from baselines.solver.optimal import OptimalAgent": "No module named 'baselines.solver'",
     "from baselines import solve": "cannot import name 'solve'",
-    "import os, sys; os.write(int(sys.argv[2]), b'{\"answers\": [' + b'9' * 9999)": "lines|answers",
-    "import ctypes; ctypes.CDLL(None).prctl(1, 0)\nwhile True: pass": "seconds",
+    "import os; os._exit(0)": "its process has ended",
     "import builtins; builtins.TAKEN = 1": "expected one class",
 }
 """Submissions, and why they have no grade."""
@@ -84,7 +74,7 @@ def folder_of(folder, *sources):
 def test_those_that_fail_have_a_line_and_the_others_are_graded_still(tmp_path):
     before, folder = process_ids(), folder_of(tmp_path / "s", FIRST, *NO_GRADE, FIRST_LEGAL)
     (folder / "student").mkdir()
-    (folder / "student" / "agent.py").write_text(STOCHASTIC)
+    (folder / "student" / "agent.py").write_text(FIRST + CHANCES)
     rows = grade(folder, ENV, SMALL, exact=True, seconds=10)
     check_nothing_is_left(before)
     for row, wanted in zip(rows[1:], NO_GRADE.values(), strict=False):
@@ -100,7 +90,7 @@ def test_those_that_fail_have_a_line_and_the_others_are_graded_still(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("env", "options"), [(ENV, SMALL), ("TicTacToe-v0", {"side": "O"}), (ENV, {})]
+    ("env", "options"), [("TicTacToe-v0", {"side": "O"}), (ENV, {"shape": (3, 3)})]
 )
 def test_sampled_games_are_those_of_evaluate(tmp_path, env, options):
     sources = FIRST, FIRST_LEGAL if env == ENV else FREE
@@ -134,15 +124,15 @@ def test_one_rule_for_illegal_answers_holds_for_all_that_is_judged(tmp_path, env
     assert row["illegal"] > 20
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        *json.loads('[[0], "left", null, {}, 1e999, NaN, 18446744073709551616, -1, [[[]]]]'),
-        [2, -1, 0, 0],
-        "9" * 5000,
-    ],
-)
-@pytest.mark.parametrize("kind", ["actions", "probabilities", "strategy", "[]"])
+SENT = {
+    "actions": (float("inf"), [[[]]], 2**64, "9" * 5000),
+    "probabilities": ([2, -1, 0, 0], None, float("nan")),
+    "strategy": ({}, -1),
+    "[]": ("left",),
+}
+
+
+@pytest.mark.parametrize(("kind", "answer"), [(kind, sent) for kind in SENT for sent in SENT[kind]])
 def test_nothing_that_a_process_sends_ends_the_grading(tmp_path, monkeypatch, kind, answer):
     def sends(self, message, *_):
         return {"kind": kind, "answers": [answer] * len(message)}
@@ -156,23 +146,15 @@ def test_nothing_that_a_process_sends_ends_the_grading(tmp_path, monkeypatch, ki
 
 
 def test_each_entry_of_the_folder_has_a_line_and_a_folder_is_one_submission(tmp_path):
-    files = {
+    hidden = ("__MACOSX/._agent.py", ".ipynb_checkpoints/agent.py", "c/.agent.py")
+    first = ("b/hw1/agent.PY", "d/one.py", "d/two.py", "wide/agent.py", "=1+1.py", *hidden)
+    files = dict.fromkeys(first, FIRST) | dict.fromkeys(("c/agent.ipynb", "g.zip", "f/"), "")
+    files |= {
         "a/agent.py": "import helper\n" + CLASS.replace("{answer}", "helper.first(action_masks)"),
         "a/helper.py": "def first(masks): return masks.argmax(1)\n\nclass Node: pass",
-        "b/hw1/agent.PY": FIRST,
-        "c/agent.ipynb": "{}",
-        "d/one.py": FIRST,
-        "d/two.py": FIRST_LEGAL,
         "e.py": FIRST_LEGAL.encode("utf-16"),
-        "f/": "",
-        "g.zip": "",
         "large.py": "#" * (1 << 20 | 1),
-        "wide/agent.py": FIRST,
         "wide/values.npy": "0" * (32 << 20),
-        "=1+1.py": FIRST,
-        "__MACOSX/._agent.py": "",
-        ".ipynb_checkpoints/agent.py": FIRST,
-        "c/.agent.py": FIRST,
     }
     for name, text in files.items():
         path = tmp_path / "s" / name
@@ -200,8 +182,7 @@ from pathlib import Path
 
 def strategy(board):
     os.makedirs(os.path.expanduser("~/cache"))
-    for module in ("matplotlib.pyplot", "torch", "baselines.agents"):
-        __import__(module)
+    import torch, baselines.agents
     found = [path for path in PATHS if Path(path).exists()]
     kept = []
     for act in (lambda: os.rename(__file__, __file__ + "x"), lambda: os.remove(__file__),
@@ -215,7 +196,7 @@ def strategy(board):
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems hide nothing")
+@pytest.mark.linux
 def test_a_submission_sees_itself_and_libraries_and_leaves_nothing(tmp_path, capsys):
     submissions._warn.cache_clear()
     with socket.socket(socket.AF_UNIX) as listening:
@@ -236,39 +217,30 @@ def test_with_a_full_disk_the_table_is_printed_and_the_file_is_named(tmp_path, m
         raise OSError(28, "the disk is full", str(path))
 
     monkeypatch.setattr(grade_command, "write_rows", full)
-    folder = folder_of(tmp_path / "s", "1 / 0", FIRST_LEGAL)
     with pytest.raises(OSError, match="disk"):
-        grade_command.grade(folder, episodes=2, out=tmp_path / "grades.csv")
-    assert len(capsys.readouterr().out.splitlines()) == 4
+        grade_command.grade(folder_of(tmp_path / "s", "1 / 0"), out=tmp_path / "grades.csv")
+    assert "ZeroDivisionError" in capsys.readouterr().out
 
 
 def test_the_command_prints_a_table_and_writes_a_line_for_each(tmp_path):
-    folder = folder_of(tmp_path / "s", "1 / 0", FIRST)
-    out = tmp_path / "grades.csv"
-    done = command("grade", folder, *EXACTLY, "--out", out)
-    assert done.returncode == 0
-    heading, columns, best, failed = done.stdout.splitlines()
-    heading, seed = heading.split(", agent seed ")
+    folder, out = folder_of(tmp_path / "s", "while True: pass", FIRST), tmp_path / "grades.csv"
+    printed = typed("grade", folder, *EXACTLY, "--seconds", 2, "--out", out)
+    heading, columns, best, failed = printed.splitlines()
     share = evaluate_exactly(LOWEST, ENV, SMALL)["share"]
     assert columns.split() == ["share", "mean", "seconds"]
     assert best.split()[:2] == ["01.py", f"{share:.2%}"]
     rows = read_rows(out)
-    assert [row["agent_seed"] for row in rows] == [seed, seed]
+    assert all(heading.endswith(f"agent seed {row['agent_seed']}") for row in rows)
     assert (float(rows[1]["share"]), rows[1]["error"]) == (share, "")
-    assert "ZeroDivisionError" in rows[0]["error"]
+    assert rows[0]["error"] == "it has used up its seconds"
     assert rows[0]["error"] in failed
+    (folder / "00.py").write_text("1 / 0")
     printed = typed("grade", folder, "--env", "TicTacToe-v0", "--exact")
     assert printed.splitlines()[1].split() == ["win", "draw", "loss", "worst", "seconds"]
-
-
-def test_mistakes_are_one_line_before_any_submission_is_asked(tmp_path):
-    folder = folder_of(tmp_path / "empty")
-    assert "empty holds no submissions" in refused("grade", folder)
-    (folder / "loops.py").write_text("while True: pass")
-    assert "5×5" in refused("grade", folder, "--shape", 5, 5, "--exact")
-    done = command("grade", folder, *EXACTLY, "--seconds", 1)
+    (folder / "01.py").unlink()
+    done = command("grade", folder, *EXACTLY)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert re.fullmatch(r" +loops\.py .*used up its seconds\n", done.stdout)
+    assert "ZeroDivisionError" in done.stdout
 
 
 def test_grades_before_an_interruption_are_kept(tmp_path, monkeypatch):
@@ -294,13 +266,12 @@ def test_the_solution_of_the_assignment_has_the_grade_that_its_page_tells(tmp_pa
     for row in rows:
         assert row["error"] is None
         assert re.search(rf"  {row['agent']} +{row['share']:.2%} ", page)
-    assert rows[0]["share"] >= 0.95
 
 
 @pytest.mark.parametrize(
     ("env_id", "options"),
     [
-        ("Tiles2584-v0", {"shape": (2, 3)}),
+        pytest.param("Tiles2584-v0", {"shape": (2, 3)}, marks=pytest.mark.slow),
         ("Tiles2584-v0", {"shape": (2, 2)}),
         (ENV, {"shape": (2, 3), "spawn": {"2": 0.8, "4": 0.2}}),
         (ENV, {"shape": (3, 2), "spawn": {"4": 1.0}}),
@@ -313,8 +284,12 @@ def test_the_solution_is_optimal_in_the_games_that_its_page_proposes(env_id, opt
 
 
 @pytest.mark.parametrize(("file", "status"), [("solution.py", 0), ("template.py", 1)])
-def test_students_tests_pass_with_the_solution_and_ask_more_of_the_template(file, status):
-    done = in_a_process(ASSIGNMENT / "test_agent.py", ASSIGNMENT / file)
-    assert done.returncode == status, done.stderr
-    failed = re.findall(r"^FAIL: (\w+)", done.stderr, re.MULTILINE)
+def test_students_tests_pass_with_the_solution_and_ask_more_of_the_template(
+    file, status, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys, "argv", ["test_agent.py", str(ASSIGNMENT / file)])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(ASSIGNMENT / "test_agent.py", run_name="__main__")
+    failed = re.findall(r"^FAIL: (\w+)", capsys.readouterr().err, re.MULTILINE)
     assert failed == ["test_it_reaches_95_percent_of_the_optimum"] * status
+    assert end.value.code == status

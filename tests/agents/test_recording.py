@@ -1,12 +1,14 @@
-"""Recorded games as lessons: recorded, read back as they were played, learned from first."""
+"""Recorded games: the same when replayed, as arrays and as datasets, and learned from first."""
 
+import json
+import sys
 from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from commands import refused, typed
 from gymnasium.envs.registration import EnvSpec
-from players import Scripted
 
 from baselines import train
 from baselines.agents import Task
@@ -14,12 +16,13 @@ from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.evaluation.sampled import play
 from baselines.players import make_agent
 from baselines.search.expectimax import Expectimax
+from baselines.seeds import game_seeds
 from baselines.training.recording import read_transitions, record
 from tile_envs.games import make
 from tile_envs.plug.sb3 import make_sb3
 from tile_envs.replay import Playthrough, play_through, read, replay_of, write
 
-SHAPE = {"shape": [3, 3]}
+SHAPE, SMALL = {"shape": [3, 3]}, {"shape": [2, 2]}
 TASK = Task("Tiles2048-v0", SHAPE)
 
 
@@ -48,14 +51,6 @@ def test_recorded_games_are_played_like_those_of_an_evaluation_but_are_others(fo
     assert played != other.tolist()
 
 
-def test_an_agent_needs_no_more_than_predict(tmp_path):
-    agent = Scripted(TASK.game)
-    record(agent, TASK, 2, 0, tmp_path)
-    played = read_transitions(tmp_path, TASK.game)
-    assert np.array_equal(played["actions"], agent.predict(played["observations"]))
-    assert played["terminations"].sum() == 2
-
-
 def test_arrays_hold_what_the_replays_of_the_same_games_go_through(tmp_path, monkeypatch):
     monkeypatch.setattr("baselines.training.recording.N_ENVS", 3)  # games at once
     task = Task("Tiles2048-v0", {"shape": (2, 3)})
@@ -73,7 +68,7 @@ def test_arrays_hold_what_the_replays_of_the_same_games_go_through(tmp_path, mon
 def test_recorded_games_are_boards_to_begin_with(tmp_path):
     path = tmp_path / "games.npz"
     record(make_agent("greedy", TASK.game), TASK, 2, 0, path, format="npz")
-    options = SHAPE | {"starts": str(path), "start_fraction": 1.0}
+    options = SHAPE | {"starts": str(path), "start_fraction": 1.0, "engine": "numpy"}
     envs = gym.make_vec(TASK.env, 50, **options)
     drawn, boards = envs.reset(seed=0)[0], np.load(path)["observations"]
     assert {board.tobytes() for board in drawn} <= {board.tobytes() for board in boards}
@@ -83,11 +78,11 @@ def test_recorded_games_are_boards_to_begin_with(tmp_path):
 
 
 def test_illegal_actions_of_a_person_are_left_out(tmp_path):
-    game = Playthrough(make("Tiles2048-v0", {"shape": (2, 2)}), 3, {"board": [[1, 0], [0, 0]]})
+    game = Playthrough(make("Tiles2048-v0", SMALL), 3, {"board": [[1, 0], [0, 0]]})
     for action in (0, 0, 3, 1, 2):  # the first two change nothing
         game.play(action)
     write(replay_of(game), tmp_path / "game.json")
-    rules = Task("Tiles2048-v0", {"shape": (2, 2)}).game
+    rules = Task("Tiles2048-v0", SMALL).game
     played = read_transitions(tmp_path, rules)
     legal = rules.legal_actions(played["observations"])
     assert 0 < len(played["actions"]) < 5
@@ -156,16 +151,107 @@ def test_unusable_lessons_are_named(folder, options, named):
         learner(**{"replays": str(folder)} | options).prepare()
 
 
-def test_what_is_recorded_is_said_with_the_command_that_shows_it(tmp_path, capsys):
-    task = Task.of("Tiles2048-v0", {"shape": [2, 2]})
-    agent = make_agent("random", task.game)
-    for games, said in ((1, f"baselines watch {tmp_path}"), (2, "the same seed's are replaced")):
-        record(agent, task, games, 0, tmp_path)
-        assert said in capsys.readouterr().out
+def test_games_are_added_to_those_of_the_same_game(folder, tmp_path, capsys):
+    for games, told in ((1, f"baselines watch {tmp_path}"), (2, "the same seed's are replaced")):
+        record(make_agent("random", TASK.game), TASK, games, 0, tmp_path)
+        assert told in capsys.readouterr().out
     assert len(list(tmp_path.glob("*.json"))) == 2
-    with pytest.raises(ValueError, match="2048 on 2×2"):
-        record(agent, Task.of("Tiles2048-v0"), 1, 0, tmp_path)
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.json").touch()
-    with pytest.raises(ValueError, match="holds a run already"):
-        record(agent, task, 1, 0, tmp_path / "run")
+    with pytest.raises(ValueError, match="2048 on 3×3"):
+        record(make_agent("random", TASK.game), Task("Tiles2048-v0"), 1, 0, tmp_path)
+
+
+class Blind:
+    """Plays any action, illegal ones included."""
+
+    def __init__(self, game, seed=0): ...
+
+    def predict(self, observation):
+        return [int(np.abs(observation).sum()) % 4 for _ in observation]
+
+
+def replayed(env, seed, actions):
+    """Return observations, masks, rewards and ends of a game."""
+    observation, info = env.reset(seed=int(seed))
+    states, ends = [(observation, info["action_mask"])], []
+    for action in actions:
+        assert not any(ends[-1][1:] if ends else ())
+        observation, *end, info = env.step(action)
+        states.append((observation, info["action_mask"]))
+        ends.append(end)
+    return (*map(np.array, zip(*states, strict=True)), *map(np.array, zip(*ends, strict=True)))
+
+
+def from_npz(path):
+    """Yield the seed, the actions and what was `replayed` of each game."""
+    arrays = np.load(path)
+    for number, seed in enumerate(arrays["seeds"]):
+        game = {name: arrays[name][arrays["episodes"] == number] for name in [*arrays][:-4]}
+        states = []
+        for name in ("observations", "action_masks"):
+            states.append(np.concatenate((game[name][:1], game[f"next_{name}"])))
+            assert np.array_equal(states[-1][:-1], game[name])
+        ends = (game[name] for name in ("rewards", "terminations", "truncations"))
+        yield seed, game["actions"], *states, *ends
+
+
+def from_minari(dataset):
+    """Yield the same of a dataset."""
+    metadata = dataset.storage.get_episode_metadata(range(len(dataset)))
+    for of, game in zip(metadata, dataset, strict=True):
+        states = game.observations, game.infos["action_mask"]
+        yield of["seed"], game.actions, *states, game.rewards, game.terminations, game.truncations
+
+
+ILLEGAL = {"shape": [2, 3], "max_illegal": 3}
+DRAWN = {"shape": [3, 2], "spawn": {"1": 0.75, "3": 0.25}}
+SIDES = {"side": "random", "opponent": "minimax", "max_illegal": 3}
+DATASETS = [("test_recording:Blind", "Tiles2048-v0", ILLEGAL), ("greedy", "TicTacToe-v0", SIDES)]
+MORE = [("test_recording:Blind", "TicTacToe-v0", SIDES), ("greedy", "Tiles2048-v0", ILLEGAL)]
+MORE += [(agent, "Tiles2584-v0", DRAWN) for agent in ("test_recording:Blind", "greedy")]
+
+
+@pytest.fixture
+def minari(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    return pytest.importorskip("minari", reason="needs tile-envs[minari]")
+
+
+@pytest.mark.parametrize(
+    ("agent", "env_id", "env_kwargs"),
+    [*DATASETS, *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE)],
+)
+def test_a_dataset_replays_to_the_last_digit(env_id, env_kwargs, agent, tmp_path, minari):
+    file = tmp_path / "games.npz"
+    command = ("record", agent, "--env", env_id, "--env-kwargs", json.dumps(env_kwargs))
+    for form, out in (("npz", file), ("minari", "tiles/games-v0")):
+        typed(*command, "--episodes", 5, "--seed", 3, "--format", form, "--out", out)
+    arrays, dataset = np.load(file), minari.load_dataset("tiles/games-v0")
+    about = dataset.storage.metadata
+    assert about["algorithm_name"] == arrays["algorithm_name"] == agent.rpartition(":")[2]
+    for text in (str(arrays["command"]), about["description"]):
+        assert f"python -m baselines record {agent} --env {env_id}" in text
+    made = gym.make(EnvSpec.from_json(str(arrays["env_spec"])))
+    games = [(made, *game) for game in from_npz(file)]
+    games += [(dataset.recover_environment(), *game) for game in from_minari(dataset)]
+    assert [game[1] for game in games] == 2 * game_seeds(3, 5, "recording").tolist()
+    for env, seed, actions, *recorded in games:
+        assert recorded[-1][-1] or recorded[-2][-1]
+        for ours, theirs in zip(recorded, replayed(env, seed, actions), strict=True):
+            assert np.array_equal(ours, theirs)
+    assert (agent == "greedy") <= (not any(game[-1].any() for game in games))
+
+
+def test_a_dataset_is_whole_and_never_replaced(tmp_path, monkeypatch, minari):
+    command = ("record", "random", "--env-kwargs", '{"shape": [2, 2]}', "--format", "minari")
+    with monkeypatch.context() as patched:
+        patched.setattr("baselines.training.recording._keep", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            typed(*command, "--out", "tiles/random-v0")
+    assert not list(tmp_path.iterdir())
+    typed(*command, "--out", "tiles/random-v0")
+    assert [*minari.list_local_datasets()] == ["tiles/random-v0"]
+    assert "tiles/random-v0 already" in refused(*command, "--out", "tiles/random-v0")
+    for name in ("random", "/absolute/random-v0", "../random-v0", "ran dom-v0", "random-v", "."):
+        assert repr(name) in refused(*command, "--out", name)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    assert "pip install -e '.[minari]'" in refused(*command, "--out", "tiles/random-v1")

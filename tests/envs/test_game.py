@@ -7,7 +7,7 @@ from functools import partial
 import gymnasium as gym
 import numpy as np
 import pytest
-from commands import FirstLegal
+from players import FirstLegal
 
 from baselines.agents import game_from_json
 from tile_envs.errors import UsageError

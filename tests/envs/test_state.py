@@ -8,9 +8,9 @@ import gymnasium as gym
 import numpy as np
 import powers3
 import pytest
-from commands import FirstLegal
 from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell
+from players import FirstLegal
 from test_envs import VARIANTS, random_legal
 
 from tile_envs.errors import UsageError

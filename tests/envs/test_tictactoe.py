@@ -6,9 +6,9 @@ from functools import cache
 import gymnasium as gym
 import numpy as np
 import pytest
-from commands import FirstLegal
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
+from players import FirstLegal
 from scipy.stats import chisquare
 
 import tile_envs  # noqa: F401
