@@ -11,8 +11,6 @@ from commands import typed
 from players import FIRST_LEGAL, LOWEST, FirstLegal, Interrupting, Stubborn
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
-from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.evaluation import evaluate_policy
 
 from baselines import evaluate, evaluate_exactly, judge, load, solve, train
 from baselines.agents import GreedyAgent, RandomAgent, Task
@@ -52,14 +50,14 @@ def test_the_listed_games_are_played_and_no_others(env_id):
 @every_id
 def test_how_many_games_are_played_at_once_changes_nothing(env_id, monkeypatch):
     agent = FirstLegal()
-    wide = play(agent, env_id, episodes=50, seed=1)
+    wide = play(agent, env_id, episodes=20, seed=1)
     monkeypatch.setattr("baselines.evaluation.sampled.N_ENVS", 7)
-    narrow = play(agent, env_id, episodes=50, seed=1)
+    narrow = play(agent, env_id, episodes=20, seed=1)
     assert np.array_equal(wide.returns, narrow.returns)
     assert np.array_equal(wide.tiles, narrow.tiles)
     assert wide.moves == narrow.moves
     agent.games_at_once = 3
-    assert evaluate(agent, env_id, episodes=50, seed=1)["mean"] == wide.returns.mean()
+    assert play(agent, env_id, episodes=20, seed=1).returns.tolist() == wide.returns.tolist()
 
 
 USES = ("evaluation", "test", "recording")
@@ -109,10 +107,8 @@ def test_the_greedy_agent_takes_the_highest_reward():
     assert agent.action_probabilities(winning).argmax() == 2
 
 
-def test_stable_baselines_evaluates_our_agents_and_we_its_models():
-    envs, env = make_vec_env("TicTacToe-v0", n_envs=4, seed=0), gym.make("TicTacToe-v0")
-    mean, _ = evaluate_policy(RandomAgent(game_of("TicTacToe-v0")), envs, n_eval_episodes=200)
-    assert 0.1 < mean < 0.5
+def test_models_of_stable_baselines_are_evaluated():
+    env = gym.make("TicTacToe-v0")
     masked, unmasked = (
         kind("MlpPolicy", env, n_steps=16, batch_size=16, seed=0) for kind in (MaskablePPO, PPO)
     )

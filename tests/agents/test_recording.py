@@ -41,14 +41,14 @@ def learner(env_id="Tiles2048-v0", env_kwargs=SHAPE, **settings):
 
 def test_recorded_games_are_played_like_those_of_an_evaluation_but_are_others(folder):
     assert len(list(folder.glob("*.json"))) == 6
-    again = folder.parent / "again"
-    trained = learner()
-    record(trained, TASK, 3, 5, again)
+    agent, again = learner(), folder.parent / "again"
+    record(agent, TASK, 3, 5, again)
     played = [play_through(read(again / f"5-{n}.json")).info["score"] for n in range(3)]
-    same = play(trained, TASK.env, TASK.env_kwargs, episodes=3, seed=5, use="recording").returns
-    assert played == same.tolist()
-    other = play(trained, TASK.env, TASK.env_kwargs, episodes=3, seed=5).returns
-    assert played != other.tolist()
+    same, other = (
+        play(agent, TASK.env, TASK.env_kwargs, episodes=3, seed=5, use=use).returns.tolist()
+        for use in ("recording", "evaluation")
+    )
+    assert played == same != other
 
 
 def test_arrays_hold_what_the_replays_of_the_same_games_go_through(tmp_path, monkeypatch):
@@ -102,8 +102,7 @@ def test_games_are_learned_from_before_any_is_played(folder):
     assert (ends > 0).all()  # an n-step return stops where another game follows
     taught.learn()
     other.learn()
-    assert taught.model._n_updates == 30
-    assert other.model._n_updates == 0
+    assert (taught.model._n_updates, other.model._n_updates) == (30, 0)
 
 
 def test_a_game_left_unfinished_is_not_continued_by_the_next_one(folder, tmp_path):
@@ -137,18 +136,15 @@ def test_a_trained_agent_does_not_need_its_lessons_any_more(folder):
     assert taught.model._n_updates > 30
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
+def test_unusable_lessons_are_named(folder):
+    for options, named in (
         ({"replays": "/nowhere"}, "/nowhere"),
         ({"env_id": "Tiles2584-v0"}, "2048 on 3×3, .* 2584 on 3×3"),
         ({"env_kwargs": {}}, "2048 on 3×3, .* 2048 on 4×4"),
         ({"buffer_size": 64}, "64 .buffer_size"),
-    ],
-)
-def test_unusable_lessons_are_named(folder, options, named):
-    with pytest.raises(ValueError, match=named):
-        learner(**{"replays": str(folder)} | options).prepare()
+    ):
+        with pytest.raises(ValueError, match=named):
+            learner(**{"replays": str(folder)} | options).prepare()
 
 
 def test_games_are_added_to_those_of_the_same_game(folder, tmp_path, capsys):
