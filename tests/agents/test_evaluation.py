@@ -13,7 +13,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 
 from baselines import evaluate, evaluate_exactly, judge, load, solve, train
-from baselines.agents import GreedyAgent, RandomAgent, Task
+from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation.rows import block, read_rows
 from baselines.evaluation.sampled import Stopped, play
 from baselines.seeds import game_seeds, training_generator, training_seeds, training_stream
@@ -21,13 +21,16 @@ from tile_envs.base.random_stream import consecutive
 from tile_envs.plug.sb3 import make_sb3
 from tile_envs.sliding import Rules, register_game
 
-ON_SMALL = ("--env-kwargs", '{"shape": [2, 3]}')
+SMALL = {"shape": [2, 3]}
 IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
 every_id = pytest.mark.parametrize("env_id", IDS)
 
 
 def game_of(env_id):
     return gym.make(env_id).unwrapped.game
+
+
+TILES, MARKS = (game_of(env_id) for env_id in ("Tiles2048-v0", "TicTacToe-v0"))
 
 
 @every_id
@@ -43,30 +46,28 @@ def test_the_listed_games_are_played_and_no_others(env_id):
             _, reward, terminated, _, info = env.step(int(info["action_mask"].argmax()))
             total, moves = total + reward, moves + 1
         returns.append(total)
-    assert record.returns.tolist() == returns
-    assert record.moves == moves
+    assert (record.returns.tolist(), record.moves) == (returns, moves)
 
 
 @every_id
 def test_how_many_games_are_played_at_once_changes_nothing(env_id, monkeypatch):
     agent = FirstLegal()
-    wide = play(agent, env_id, episodes=20, seed=1)
-    monkeypatch.setattr("baselines.evaluation.sampled.N_ENVS", 7)
-    narrow = play(agent, env_id, episodes=20, seed=1)
-    assert np.array_equal(wide.returns, narrow.returns)
-    assert np.array_equal(wide.tiles, narrow.tiles)
-    assert wide.moves == narrow.moves
+    wide = play(agent, env_id, episodes=10, seed=1)
     agent.games_at_once = 3
-    assert play(agent, env_id, episodes=20, seed=1).returns.tolist() == wide.returns.tolist()
-
-
-USES = ("evaluation", "test", "recording")
+    few = play(agent, env_id, episodes=10, seed=1)
+    monkeypatch.setattr("baselines.evaluation.sampled.N_ENVS", 7)
+    narrow = play(LOWEST, env_id, episodes=10, seed=1)
+    for record in (few, narrow):
+        assert np.array_equal(wide.returns, record.returns)
+        assert np.array_equal(wide.tiles, record.tiles)
+        assert wide.moves == record.moves
 
 
 def test_training_tests_recording_and_evaluation_share_no_game():
     assert np.array_equal(game_seeds(3, 10), game_seeds(3, 1000)[:10])
     seeds = (*range(20), 1 << 32, (1 << 64) - 1)
-    uses = [game_seeds(seed, 5_000, use) for seed in seeds for use in USES]
+    kinds = ("evaluation", "test", "recording")
+    uses = [game_seeds(seed, 5_000, kind) for seed in seeds for kind in kinds]
     parts = [(seed, i, part) for seed in range(10) for i in range(20) for part in (0, 1)]
     uses += [training_seeds(training_generator(*part), 100) for part in parts]
     uses += [consecutive(training_stream(seed), 1_000) for seed in seeds]
@@ -100,44 +101,41 @@ def test_agents_play_legal_actions_with_the_probabilities_they_name(env_id, make
 
 def test_the_greedy_agent_takes_the_highest_reward():
     board = np.array([[[1, 1, 0, 0], [3, 0, 0, 0], [3, 0, 0, 0], [0, 0, 0, 0]]])
-    agent = GreedyAgent(game_of("Tiles2048-v0"))
-    assert agent.action_probabilities(board).tolist() == [[0.5, 0, 0.5, 0]]
+    assert GreedyAgent(TILES).action_probabilities(board).tolist() == [[0.5, 0, 0.5, 0]]
     winning = np.array([[[1, 1, 0], [-1, -1, 0], [0, 0, 0]]])
-    agent = GreedyAgent(game_of("TicTacToe-v0"))
-    assert agent.action_probabilities(winning).argmax() == 2
+    assert GreedyAgent(MARKS).action_probabilities(winning).argmax() == 2
 
 
 def test_models_of_stable_baselines_are_evaluated():
-    env = gym.make("TicTacToe-v0")
-    masked, unmasked = (
-        kind("MlpPolicy", env, n_steps=16, batch_size=16, seed=0) for kind in (MaskablePPO, PPO)
-    )
-    row = evaluate(masked, "TicTacToe-v0", episodes=40)
+    env, small = gym.make("TicTacToe-v0"), {"n_steps": 16, "batch_size": 16, "seed": 0}
+    row = evaluate(MaskablePPO("MlpPolicy", env, **small), "TicTacToe-v0", episodes=40)
     assert row["agent"] == "MaskablePPO"
     assert row["win"] + row["draw"] + row["loss"] == pytest.approx(1)
+    unmasked = PPO("MlpPolicy", env, **small)
     assert len(play(unmasked, "TicTacToe-v0", {"max_illegal": 2}, episodes=20).returns) == 20
 
 
 def test_a_tile_that_shrank_again_was_reached(registering):
     merges = [(1, 1, 2), (2, 2, 3), (3, 1, 1), (1, 3, 1)]
     register_game("Shrinking-v0", Rules("Shrinking", (0, 2, 4, 8), merges, {2: 1.0}, 8))
-    env, largest = gym.make("Shrinking-v0", shape=(2, 2)), []
-    game = env.unwrapped.game
+    options, largest = {"shape": (2, 2)}, []
+    env = gym.make("Shrinking-v0", **options)
     for seed in game_seeds(0, 200).tolist():
         _, info = env.reset(seed=seed)
         largest.append(info["max_tile"])
         while info["action_mask"].any():
             *_, info = env.step(int(info["action_mask"].argmax()))
             largest[-1] = max(largest[-1], info["max_tile"])
-    record = play(LOWEST, "Shrinking-v0", {"shape": (2, 2)}, episodes=200)
-    assert record.tiles.tolist() == largest != game.faces(record.boards).max(axis=(1, 2)).tolist()
-    row = judge(FIRST_LEGAL, "Shrinking-v0", 200, seconds=60, env_kwargs={"shape": (2, 2)})
-    assert row["reach"] == evaluate(LOWEST, "Shrinking-v0", {"shape": (2, 2)}, 200)["reach"]
+    record = play(LOWEST, "Shrinking-v0", options, episodes=200)
+    last = env.unwrapped.game.faces(record.boards).max(axis=(1, 2)).tolist()
+    assert record.tiles.tolist() == largest != last
+    row = judge(FIRST_LEGAL, "Shrinking-v0", 50, seconds=60, env_kwargs=options)
+    assert row["reach"] == evaluate(LOWEST, "Shrinking-v0", options, 50)["reach"]
 
 
 def test_an_agent_plays_its_game_with_whatever_tiles():
     options = {"spawn": {4: 1.0}, "placer": "adversary"}
-    evaluate(FirstLegal(game_of("Tiles2048-v0")), "Tiles2048-v0", options, episodes=1)
+    evaluate(FirstLegal(TILES), "Tiles2048-v0", options, episodes=1)
 
 
 def test_an_environment_stands_for_its_id_and_options():
@@ -155,42 +153,37 @@ def test_an_environment_stands_for_its_id_and_options():
 
 
 def test_a_row_sums_its_record_up():
-    agent = RandomAgent(game_of("Tiles2048-v0"))
+    agent = RandomAgent(TILES)
     row = evaluate(agent, "Tiles2048-v0", episodes=400, seed=3, name="random")
-    record = play(RandomAgent(game_of("Tiles2048-v0")), "Tiles2048-v0", episodes=400, seed=3)
+    record = play(RandomAgent(TILES), "Tiles2048-v0", episodes=400, seed=3)
     assert row["low"] < row["mean"] < row["high"]
     error = record.returns.std() / 20
     assert row["low"] == pytest.approx(record.returns.mean() - 1.96 * error, abs=15)
     assert (row["min"], row["max"]) == (record.returns.min(), record.returns.max())
-    for face, share in row["reach"].items():
-        assert share == (record.tiles >= face).mean()
+    assert row["reach"] == {face: (record.tiles >= face).mean() for face in row["reach"]}
     alone = evaluate(agent, "Tiles2048-v0", episodes=1)
-    assert alone["low"] is None
-    assert "interval" not in block(alone)
+    assert (alone["low"], "interval" in block(alone)) == (None, False)
 
 
 @pytest.mark.parametrize(("side", "win"), [("X", 0.58492), ("random", 0.43651), ("both", 0.58492)])
 def test_sides_are_judged_from_their_own_point_of_view(side, win):
-    agent = RandomAgent(game_of("TicTacToe-v0"), seed=1)
-    row = evaluate(agent, "TicTacToe-v0", {"side": side}, episodes=4000)
+    row = evaluate(RandomAgent(MARKS, seed=1), "TicTacToe-v0", {"side": side}, episodes=4000)
     assert (row["side"], row["mean"]) == (side, pytest.approx(row["win"] - row["loss"]))
     assert (row["win"], row["draw"]) == pytest.approx((win, 0.12698), abs=0.035)
 
 
 def test_the_command_writes_rows(tmp_path):
-    rows = {}
-    for suffix, read in (("csv", read_rows), ("json", lambda path: json.loads(path.read_text()))):
-        out = tmp_path / f"rows.{suffix}"
-        out.write_text("replaced")
-        printed = typed("evaluate", "random", "--episodes", 60, *ON_SMALL, "--out", out)
-        assert "random on Tiles2048-v0" in printed
-        (rows[suffix],) = read(out)
-    same = evaluate("random", "Tiles2048-v0", {"shape": [2, 3]}, episodes=60)
+    same = evaluate("random", "Tiles2048-v0", SMALL, episodes=60)
+    (tmp_path / "rows.csv").write_text("replaced")
+    for name in ("rows.csv", "rows.json"):
+        words = ("--episodes", 60, "--env-kwargs", json.dumps(SMALL), "--out", tmp_path / name)
+        assert "random on Tiles2048-v0" in typed("evaluate", "random", *words)
+    (row,) = json.loads((tmp_path / "rows.json").read_text())
+    (cells,) = read_rows(tmp_path / "rows.csv")
     del same["moves_per_second"]
-    assert rows["json"] | json.loads(json.dumps(same)) == rows["json"]
-    assert list(rows["csv"]) == list(rows["json"])
-    for name in ("env_kwargs", "reach", "mean"):
-        assert json.loads(rows["csv"][name]) == rows["json"][name]
+    assert row | json.loads(json.dumps(same)) == row
+    assert list(cells) == list(row)
+    assert [json.loads(cells[n]) for n in ("env_kwargs", "reach")] == [SMALL, row["reach"]]
 
 
 def test_a_truncated_game_is_a_loss():
@@ -199,18 +192,15 @@ def test_a_truncated_game_is_a_loss():
 
 
 def test_an_interrupted_evaluation_counts_the_first_games_that_have_all_ended():
-    game = gym.make("Tiles2048-v0").unwrapped.game
-    whole = play(RandomAgent(game), "Tiles2048-v0", episodes=40, seed=5)
+    whole = play(RandomAgent(TILES), "Tiles2048-v0", episodes=40, seed=5)
     with pytest.raises(Stopped) as stopped:
-        evaluate(Interrupting(game, 130), "Tiles2048-v0", episodes=40, seed=5, name="r")
+        evaluate(Interrupting(TILES, 130), "Tiles2048-v0", episodes=40, seed=5, name="r")
     record, row = stopped.value.record, stopped.value.row
-    assert 0 < len(record.returns) < 40
-    assert row["episodes"] == len(record.returns)
+    assert 0 < row["episodes"] < 40
     assert np.array_equal(record.returns, whole.returns[: row["episodes"]])
-    assert row["agent"] == "r, stopped"
-    assert stopped.value.number == signal.SIGINT
+    assert (row["agent"], stopped.value.number) == ("r, stopped", signal.SIGINT)
     with pytest.raises(KeyboardInterrupt) as early:
-        evaluate(Interrupting(game, 3), "Tiles2048-v0", episodes=40)
+        evaluate(Interrupting(TILES, 3), "Tiles2048-v0", episodes=40)
     assert not isinstance(early.value, Stopped)
     assert "the very first is still on (" in str(early.value)
 
@@ -218,5 +208,5 @@ def test_an_interrupted_evaluation_counts_the_first_games_that_have_all_ended():
 def test_illegal_actions_are_told(capsys):
     evaluate(Stubborn(0), "Tiles2048-v0", {"max_illegal": 5}, episodes=3)
     assert re.search(r"Stubborn: \d+ of \d+ actions were illegal", capsys.readouterr().err)
-    evaluate(GreedyAgent(Task.of("Tiles2048-v0").game), "Tiles2048-v0", episodes=3)
+    evaluate(GreedyAgent(TILES), "Tiles2048-v0", episodes=3)
     assert "illegal" not in capsys.readouterr().err
