@@ -51,8 +51,8 @@ def check_same(row, same):
 
 def test_a_strategy_plays_the_games_of_evaluate_whatever_kinds_of_answers_it_gives():
     source = FIRST_LEGAL.replace("return action", f"return ({KINDS})[np.sum(board) // 2 % 4]")
-    row = judge(source, episodes=5, seed=7, seconds=np.float32(60))
-    check_same(row, evaluate(LOWEST, ENV, episodes=5, seed=7))
+    row = judge(source, episodes=3, seed=7, seconds=np.float32(60))
+    check_same(row, evaluate(LOWEST, ENV, episodes=3, seed=7))
 
 
 @pytest.mark.parametrize("side", ["X", "O", "both"])
@@ -78,6 +78,12 @@ def sends(content):
 
 
 ESCAPE = "import ctypes; ctypes.CDLL(None).prctl(1, 0); ctypes.CDLL(None).setsid()"
+TAKES = """taken = []
+    try:
+        while len(taken) < 400: taken.append(bytearray(1 << 20))
+    except MemoryError: pass
+    raise ValueError(len(taken))"""
+CPU_SECONDS = "import resource; raise ValueError(resource.getrlimit(resource.RLIMIT_CPU)[1])"
 HOSTILE = {
     "loops": ("while True: pass", "used up its seconds"),
     "loops for ever": (f"{ESCAPE}\n    while True: pass", "used up its seconds"),
@@ -88,6 +94,9 @@ HOSTILE = {
     "exits": ("import os; os._exit(3)", "its process has ended"),
     "raises SystemExit": ("raise SystemExit(0)", "SystemExit: 0"),
     "takes memory": ("x = []\n    while True: x.append(bytearray(1 << 20))", "MemoryError"),
+    "tells how many MiB it takes": (TAKES, r"ValueError: (6[4-9]|[7-9]\d|1[01]\d|12[0-8]) "),
+    "tells how long it may compute": (CPU_SECONDS, "ValueError: 120 "),
+    "tells secrets": ("import os; raise ValueError(sorted(os.environ))", r"^ValueError: \["),
     "prints": ("print('x' * 100_000); return 'left'", None),
     "writes files": ("f = open(PATH, 'w'); f.write('x')", "Read-only|No such file|File too large"),
     "forks": ("import os\n    for _ in range(5): os.fork()", "Resource temporarily unavailable"),
@@ -122,7 +131,8 @@ def check_nothing_is_left(before):
 
 @pytest.mark.linux
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_strategy_gives_a_row_and_leaves_nothing_running(name, tmp_path):
+def test_a_hostile_strategy_gives_a_row_and_leaves_nothing_running(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
     body, failure = HOSTILE[name]
     tmp_path.chmod(0o777)
     body = body.replace("PATH", repr(str(tmp_path / "file")))
@@ -135,25 +145,9 @@ def test_a_hostile_strategy_gives_a_row_and_leaves_nothing_running(name, tmp_pat
         assert row["illegal"] >= row["repeated"] + 4 >= 4 * 9
     else:
         assert re.search(failure, row["failure"]), row["failure"]
+        assert "OPENAI" not in row["failure"]
     assert not (tmp_path / "file").exists() or not (tmp_path / "file").stat().st_size
     check_nothing_is_left(before)
-
-
-@pytest.mark.linux
-def test_a_strategy_takes_no_more_memory_than_stated():
-    """It answers with the MiB that it could take."""
-    take = """
-def strategy(board):
-    taken = []
-    try:
-        while len(taken) < 400:
-            taken.append(bytearray(1 << 20))
-    except MemoryError:
-        pass
-    raise ValueError(len(taken))
-"""
-    failure = judge(take, episodes=1, seconds=60, memory=200 * MIB)["failure"]
-    assert 100 < int(failure.split()[1]) <= 200
 
 
 def test_the_last_fenced_block_of_an_answer_is_judged_and_an_error_has_its_line():
@@ -165,15 +159,6 @@ def test_the_last_fenced_block_of_an_answer_is_judged_and_an_error_has_its_line(
     assert (row["failed"], row["episodes"]) == (3, 3)
     assert row["agent"] == "strategy, stopped with 1 game left"
     assert "SyntaxError" in judge("This is no program.", episodes=1)["failure"]
-
-
-def test_secrets_of_the_environment_are_not_seen_and_time_is_bounded_by_the_kernel(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    told = "resource.getrlimit(resource.RLIMIT_CPU)[1], sorted(os.environ)"
-    source = f"import os, resource\ndef strategy(board): raise ValueError({told})"
-    failure = judge(source, episodes=1, seconds=5)["failure"]
-    assert failure.startswith("ValueError: (70, [")
-    assert "OPENAI" not in failure
 
 
 def test_libraries_of_an_environment_that_is_private_are_found(tmp_path):
@@ -303,7 +288,8 @@ def test_those_that_fail_have_a_line_and_the_others_are_graded_still(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("env", "options", "strategy"), [("TicTacToe-v0", {"side": "O"}, FREE), (ENV, {}, FIRST_LEGAL)]
+    ("env", "options", "strategy"),
+    [("TicTacToe-v0", {"side": "O"}, FREE), (ENV, SMALL, FIRST_LEGAL)],
 )
 def test_sampled_games_are_those_of_evaluate(tmp_path, env, options, strategy):
     for row in grade(folder_of(tmp_path / "s", FIRST, strategy), env, options, 6, seed=3):
@@ -367,10 +353,9 @@ def test_each_entry_of_the_folder_has_a_line_and_a_folder_is_one_submission(tmp_
     }
     for name, text in files.items():
         path = tmp_path / "s" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if name.endswith("/"):
-            path.mkdir()
-        else:
+        folder = path if name.endswith("/") else path.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        if folder != path:
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
     (tmp_path / "s" / "c" / "link.py").symlink_to(tmp_path / "s" / "e.py")
     out = tmp_path / "grades.csv"
@@ -387,6 +372,7 @@ def test_each_entry_of_the_folder_has_a_line_and_a_folder_is_one_submission(tmp_
 
 SPY = """
 import os
+from contextlib import suppress
 from pathlib import Path
 
 def strategy(board):
@@ -394,13 +380,12 @@ def strategy(board):
     import torch, baselines.agents
     found = [path for path in PATHS if Path(path).exists()]
     kept = []
-    for act in (lambda: os.rename(__file__, __file__ + "x"), lambda: os.remove(__file__),
-                lambda: os.mkfifo("/submission/f"), lambda: open("/usr/x", "w")):
-        try:
-            act()
-            kept.append(act)
-        except OSError:
-            pass
+    for act in (
+        "os.rename(__file__, __file__ + 'x')", "os.remove(__file__)",
+        "os.mkfifo('/submission/f')", "open('/usr/x', 'w')",
+    ):
+        with suppress(OSError):
+            kept.append(eval(act))
     raise ValueError(found, kept)
 """
 
@@ -467,38 +452,31 @@ def test_grades_before_an_interruption_are_kept(tmp_path, monkeypatch):
     assert done.stderr == "stopped: 1 of 2 submissions graded.\n"
 
 
-def test_the_solution_of_the_assignment_has_the_grade_that_its_page_tells(tmp_path):
+def test_the_assignment_has_the_grades_that_its_page_tells(tmp_path):
     for name in ("template.py", "solution.py"):
         shutil.copy(ASSIGNMENT / name, tmp_path)
-    rows = grade(tmp_path, ENV, {"shape": (2, 3)}, exact=True)
     page = (ASSIGNMENT / "README.md").read_text()
-    for row in rows:
-        assert row["error"] is None
+    for row in grade(tmp_path, ENV, {"shape": (2, 3)}, exact=True):
         assert re.search(rf"  {row['agent']} +{row['share']:.2%} ", page)
 
 
-@pytest.mark.parametrize(
-    ("env_id", "options"),
-    [
-        pytest.param("Tiles2584-v0", {"shape": (2, 3)}, marks=pytest.mark.slow),
-        ("Tiles2584-v0", {"shape": (2, 2)}),
-        (ENV, {"shape": (2, 3), "spawn": {"2": 0.8, "4": 0.2}}),
-        (ENV, {"shape": (3, 2), "spawn": {"4": 1.0}}),
-    ],
-)
+PROPOSED = [("Tiles2584-v0", {"shape": (2, 2)}), (ENV, {"shape": (3, 2), "spawn": {"4": 1.0}})]
+PROPOSED += [(ENV, {"shape": (2, 3), "spawn": {"2": 0.8, "4": 0.2}})]
+PROPOSED += [pytest.param("Tiles2584-v0", {"shape": (2, 3)}, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize(("env_id", "options"), PROPOSED)
 def test_the_solution_is_optimal_in_the_games_that_its_page_proposes(env_id, options):
     planner = runpy.run_path(ASSIGNMENT / "solution.py")["Planner"]
     agent = planner(gym.make(env_id, **options).unwrapped.game, 0)
     assert evaluate_exactly(agent, env_id, options)["share"] == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("file", "status"), [("solution.py", 0), ("template.py", 1)])
-def test_students_tests_pass_with_the_solution_and_ask_more_of_the_template(
-    file, status, monkeypatch, capsys
-):
-    monkeypatch.setattr(sys, "argv", ["test_agent.py", str(ASSIGNMENT / file)])
+@pytest.mark.parametrize("name", ["solution", "template"])
+def test_students_tests_ask_more_than_the_template(name, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["test_agent.py", str(ASSIGNMENT / f"{name}.py")])
     with pytest.raises(SystemExit) as end:
         runpy.run_path(ASSIGNMENT / "test_agent.py", run_name="__main__")
     failed = re.findall(r"^FAIL: (\w+)", capsys.readouterr().err, re.MULTILINE)
-    assert failed == ["test_it_reaches_95_percent_of_the_optimum"] * status
-    assert end.value.code == status
+    wanted = ["test_it_reaches_95_percent_of_the_optimum"] * (name == "template")
+    assert (failed, end.value.code) == (wanted, name == "template")

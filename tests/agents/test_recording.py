@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from commands import refused, typed
 from gymnasium.envs.registration import EnvSpec
+from players import LOWEST
 
 from baselines import train
 from baselines.agents import Task
@@ -41,11 +42,11 @@ def learner(env_id="Tiles2048-v0", env_kwargs=SHAPE, **settings):
 
 def test_recorded_games_are_played_like_those_of_an_evaluation_but_are_others(folder):
     assert len(list(folder.glob("*.json"))) == 6
-    agent, again = learner(), folder.parent / "again"
-    record(agent, TASK, 3, 5, again)
+    again = folder.parent / "again"
+    record(LOWEST, TASK, 3, 5, again)
     played = [play_through(read(again / f"5-{n}.json")).info["score"] for n in range(3)]
     same, other = (
-        play(agent, TASK.env, TASK.env_kwargs, episodes=3, seed=5, use=use).returns.tolist()
+        play(LOWEST, TASK.env, TASK.env_kwargs, episodes=3, seed=5, use=use).returns.tolist()
         for use in ("recording", "evaluation")
     )
     assert played == same != other
@@ -128,7 +129,7 @@ def test_a_trained_agent_does_not_need_its_lessons_any_more(folder):
     taught.learn()
     again = learner(replays="gone")
     again.restore({name: array.copy() for name, array in taught.state_dict().items()})
-    for _ in range(20):
+    for _ in range(10):
         taught.learn(), again.learn()
     one, other = taught.state_dict(), again.state_dict()
     names = [name for name in one if name.startswith("policy")]
@@ -198,12 +199,13 @@ def from_minari(dataset):
         yield of["seed"], game.actions, *states, game.rewards, game.terminations, game.truncations
 
 
-ILLEGAL = {"shape": [2, 3], "max_illegal": 3}
-DRAWN = {"shape": [3, 2], "spawn": {"1": 0.75, "3": 0.25}}
-SIDES = {"side": "random", "opponent": "minimax", "max_illegal": 3}
-DATASETS = [("test_recording:Blind", "Tiles2048-v0", ILLEGAL), ("greedy", "TicTacToe-v0", SIDES)]
-MORE = [("test_recording:Blind", "TicTacToe-v0", SIDES), ("greedy", "Tiles2048-v0", ILLEGAL)]
-MORE += [(agent, "Tiles2584-v0", DRAWN) for agent in ("test_recording:Blind", "greedy")]
+BLIND, MORE = "test_recording:Blind", pytest.mark.slow
+ILLEGAL = ("Tiles2048-v0", {"shape": [2, 3], "max_illegal": 3})
+DRAWN = ("Tiles2584-v0", {"shape": [3, 2], "spawn": {"1": 0.75, "3": 0.25}})
+SIDES = ("TicTacToe-v0", {"side": "random", "opponent": "minimax", "max_illegal": 3})
+DATASETS = [(BLIND, *ILLEGAL), ("greedy", *SIDES)]
+DATASETS += [pytest.param("greedy", *game, marks=MORE) for game in (ILLEGAL, DRAWN)]
+DATASETS += [pytest.param(BLIND, *game, marks=MORE) for game in (DRAWN, SIDES)]
 
 
 @pytest.fixture
@@ -212,10 +214,7 @@ def minari(tmp_path, monkeypatch):
     return pytest.importorskip("minari", reason="needs tile-envs[minari]")
 
 
-@pytest.mark.parametrize(
-    ("agent", "env_id", "env_kwargs"),
-    [*DATASETS, *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE)],
-)
+@pytest.mark.parametrize(("agent", "env_id", "env_kwargs"), DATASETS)
 def test_a_dataset_replays_to_the_last_digit(env_id, env_kwargs, agent, tmp_path, minari):
     file = tmp_path / "games.npz"
     command = ("record", agent, "--env", env_id, "--env-kwargs", json.dumps(env_kwargs))

@@ -129,15 +129,6 @@ def test_ctrl_c_leaves_and_sigterm_ends_the_command(words, number, status, monke
     assert command(*words, *ON_SMALL).returncode == status
 
 
-def test_a_person_plays_with_hints(monkeypatch):
-    script = Script("q")
-    monkeypatch.setattr("baselines.commands.play.open_screen", lambda *_: nullcontext(script))
-    typed("play", "--hints", "optimal", *ON_SMALL)
-    (view,) = script.views
-    assert view.lines[1].startswith("optimal, value: ")
-    assert "exact" not in view.text(colors=False)
-
-
 def test_a_time_limit_and_an_engine_are_options_of_every_command(tmp_path):
     options = ("--env-kwargs", json.dumps(LIMITED))
     typed("evaluate", "greedy", *options, "--episodes", 5, "--out", tmp_path / "rows.json")

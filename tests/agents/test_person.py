@@ -1,9 +1,11 @@
-"""A person against an agent of tic-tac-toe."""
+"""A person plays: against an agent of tic-tac-toe, which may learn from it, or with hints."""
 
 import os
+from contextlib import nullcontext
 
 import numpy as np
 from commands import refused, typed
+from players import Script
 
 from baselines.commands.play import episode_of, hints_of
 from baselines.players import open_player
@@ -21,15 +23,17 @@ def game_against(opponent, side, cells):
     return game
 
 
+class Fixed:
+    """Plays cells 1 and 2."""
+
+    def __init__(self):
+        self.cells = iter([1, 2])
+
+    def predict(self, observation):
+        return np.array([next(self.cells)])
+
+
 def test_a_lost_game_is_seen_from_the_agents_side():
-    """The person is X and wins with 0, 4, 8 against an agent that plays the first best cells."""
-
-    class Fixed:
-        cells = iter([1, 2])
-
-        def predict(self, observation, state=None, episode_start=None, deterministic=True):
-            return np.array([next(self.cells)]), state
-
     episode = episode_of(game_against(Fixed(), "X", [0, 4, 8]), mark=O)
     assert episode.actions.ravel().tolist() == [1, 2]
     assert episode.rewards.ravel().tolist() == [0, -1]
@@ -38,27 +42,28 @@ def test_a_lost_game_is_seen_from_the_agents_side():
     assert episode.observations[1, 0].tolist() == [[-1, 1, 0], [0, -1, 0], [0, 0, 0]]
 
 
-def test_the_agents_opening_belongs_to_its_game():
-    episode = episode_of(game_against("minimax_first", "O", [4, 2]), mark=X)
-    assert not episode.observations[0].any()
-    assert len(episode.actions) == 3
-
-
-def test_an_agent_learns_from_the_person():
+def test_an_agent_learns_from_the_person_a_game_that_it_opens():
     agent = ValueTable(TicTacToe(), 0, ValueTableSettings(step_size=0.5))
-    game = game_against("minimax_first", "O", [4])
+    game = game_against("minimax_first", "O", [4, 2])
+    assert len(episode_of(game, mark=X).actions) == 3
     while not game.position.over:
         game.play(int(game.position.info["action_mask"].argmax()))
-    before = agent.state_dict()["v"]
-    agent.learn_from(episode_of(game, mark=X))
+    before, episode = agent.state_dict()["v"], episode_of(game, mark=X)
+    assert not episode.observations[0].any()
+    agent.learn_from(episode)
     assert (agent.state_dict()["v"] != before).any()
     assert agent.games == 1
 
 
-def test_values_stand_below_the_board():
-    opponent = open_player("minimax", "TicTacToe-v0")
-    lines = hints_of(opponent)(Playthrough(make("TicTacToe-v0", {}), seed=0).position)
-    assert "4 0.111" in lines[2]
+def test_a_person_sees_values_below_the_board(monkeypatch):
+    lines = hints_of(open_player("minimax", "TicTacToe-v0"))
+    assert "4 0.111" in lines(game_against("random", "X", []).position)[2]
+    script = Script("q")
+    monkeypatch.setattr("baselines.commands.play.open_screen", lambda *_: nullcontext(script))
+    typed("play", "--hints", "optimal", "--env-kwargs", '{"shape": [2, 3]}')
+    (view,) = script.views
+    assert view.lines[1].startswith("optimal, value: ")
+    assert "exact" not in view.text(colors=False)
 
 
 def test_a_copy_learns_from_nobody_and_a_run_is_read_under_its_lock(tmp_path, monkeypatch):
