@@ -25,6 +25,7 @@ GAMES = [
     TicTacToe(),
     TicTacToe("minimax", "O"),
     TicTacToe("minimax_first", "random"),
+    TicTacToe({"minimax": 0.8, "random": 0.2}),
     TicTacToe(side="both"),
 ]
 every_game = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -48,6 +49,7 @@ def test_options_in_any_form_make_the_same_game():
     ):
         assert SlidingGame(RULES_2048, *options) == plain
     assert SlidingGame(RULES_2048) == SlidingGame(RULES_2048, (4, 4), {2: 0.9, 4: 0.1}, 2)
+    assert TicTacToe({"minimax": 1, "random": 0.0}) == TicTacToe("minimax")
     for env_id, options in (("TicTacToe-v0", {"side": "O"}), ("Tiles2584-v0", {"shape": [2, 3]})):
         single, many = gym.make(env_id, **options).unwrapped, gym.make_vec(env_id, 3, **options)
         assert single.game == many.game

@@ -6,9 +6,8 @@ import powers3
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell, worst_by_force
-from scipy.stats import chisquare
 
-from tile_envs.sliding import DOWN, RULES_2048, RULES_2584, UP, SlidingGame
+from tile_envs.sliding import DOWN, RULES_2048, RULES_2584, SlidingGame
 
 RULES = [RULES_2048, RULES_2584, powers3.RULES]
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (4, 3), (4, 4)]
@@ -22,8 +21,6 @@ def random_boards(game, n, seed=0):
 
 
 class Answering:
-    """Gives one answer, or raises it."""
-
     def __init__(self, answer):
         self.answer = answer
 
@@ -101,19 +98,6 @@ def test_a_word_makes_the_same_tile_with_every_placer(shape, engine):
     assert all(np.array_equal(tiles[0], others) for others in tiles)
 
 
-def test_ties_are_broken_uniformly(engine):
-    n, board = 20_000, np.zeros((4, 4), int)
-    board[3, 0] = 1
-    envs = gym.make_vec("Tiles2048-v0", n, placer="adversary", spawn={4: 1.0}, engine=engine)
-    envs.reset(seed=0, options={"board": board})
-    observations, *_ = envs.step(np.full(n, UP))
-    cells, counts = np.unique(np.nonzero(observations.reshape(n, 16) == 2)[1], return_counts=True)
-    assert cells.tolist() == worst_by_force(envs.game, board[::-1].astype(np.uint8), 2)
-    assert counts.sum() == n
-    assert len(cells) > 1
-    assert chisquare(counts).pvalue > 1e-4
-
-
 def test_start_tiles_are_placed_uniformly_whatever_the_placer(engine):
     starts = [
         gym.make_vec("Tiles2584-v0", 50, placer=placer, start_tiles=3, engine=engine).reset(seed=1)
@@ -149,10 +133,8 @@ def test_an_object_is_asked_once_a_step_for_the_games_in_which_a_tile_appears(mo
 
 
 def test_an_object_plays_alike_in_single_and_vector_environments():
-    many, single = (
-        gym.make_vec("Tiles2584-v0", 3, vectorization_mode=mode, placer=LastCell())
-        for mode in (None, "sync")
-    )
+    many = gym.make_vec("Tiles2584-v0", 3, placer=LastCell())
+    single = gym.make_vec("Tiles2584-v0", 3, vectorization_mode="sync", placer=LastCell())
     many.reset(seed=0), single.reset(seed=0)
     for _ in range(200):
         actions = many.sample_legal_actions()
