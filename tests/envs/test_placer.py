@@ -21,6 +21,8 @@ def random_boards(game, n, seed=0):
 
 
 class Answering:
+    """Gives one answer, or raises it."""
+
     def __init__(self, answer):
         self.answer = answer
 

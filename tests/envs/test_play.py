@@ -73,15 +73,20 @@ def two_players():
 
 
 def test_arrows_and_wasd_are_the_same():
-    env = make("Tiles2048-v0", {})
-    by_arrows = play_games(env, Script("up", "left", "down", "right", "q"), 0)
-    by_letters = play_games(env, Script("w", "a", "s", "d", "q"), 0)
-    assert by_arrows.actions == by_letters.actions != []
+    scripts = Script("up", "left", "down", "right", "q"), Script(*"wasdq")
+    arrows, letters = (play_games(make("Tiles2048-v0", {}), script, 0) for script in scripts)
+    assert arrows.actions == letters.actions != []
 
 
-def test_stray_keys_and_illegal_moves_play_nothing():
-    strays = ["9", "x", "\x1b", "\x1b[5~", "é", "", "enter", "\x00", Click(0, 0), Click(-5, 10**6)]
-    assert play_games(two_players(), Script("4", "4", *strays, "q"), 0).actions == [4]
+STRAYS = ["9", "x", "\x1b", "\x1b[5~", "é", "", "enter", "\x00", Click(0, 0), Click(-5, 10**6)]
+AROUND = ["up", "enter", "left", "space", "up", "enter", "right", "enter"]
+
+
+@pytest.mark.parametrize(("keys", "actions"), [(["4", "4", *STRAYS], [4]), (AROUND, [1, 0, 6, 7])])
+def test_stray_keys_play_nothing_and_the_cursor_goes_round_the_board(keys, actions):
+    script = Script(*keys, "q")
+    assert play_games(two_players(), script, 0).actions == actions
+    assert (">1<" in script.texts[1]) == (keys is AROUND)
 
 
 def test_undo_shortens_the_replay(tmp_path):
@@ -104,12 +109,6 @@ def test_it_is_said_which_side_is_played_and_who_won():
     play_games(make("TicTacToe-v0", {"opponent": "minimax_first", "side": "O"}), script, 0)
     assert script.views[0].lines[0] == "you play O"
     assert script.views[-1].lines[0] == "X wins · you lost"
-
-
-def test_the_cursor_goes_round_the_board():
-    script = Script("up", "enter", "left", "space", "up", "enter", "right", "enter", "q")
-    assert play_games(two_players(), script, 0).actions == [1, 0, 6, 7]
-    assert ">1<" in script.texts[1]
 
 
 def test_a_new_game_takes_the_next_seed_and_replaces_none_before_its_first_move(tmp_path):

@@ -86,7 +86,7 @@ def test_pairings_are_exact(players):
 @pytest.mark.parametrize("opponent", ["random", "minimax"])
 def test_the_environment_plays_the_pairings(side, winner, opponent, engine):
     n = 20_000
-    envs = gym.make_vec("TicTacToe-v0", num_envs=n, side=side, opponent=opponent, engine=engine)
+    envs = gym.make_vec("TicTacToe-v0", n, side=side, opponent=opponent, engine=engine)
     _, infos = envs.reset(seed=4)
     envs.action_space.seed(5)
     playing, winners = np.ones(n, bool), np.zeros(n, int)
@@ -106,10 +106,9 @@ def test_the_environment_plays_the_pairings(side, winner, opponent, engine):
 
 def test_perfect_play_answers_the_center_by_any_corner():
     replies = TicTacToe(MIXTURE).replies([[[0, 0, 0], [0, 1, 0], [0, 0, 0]]])
-    corner, side = 0.8 / 4 + 0.2 / 8, 0.2 / 8
-    assert replies.probabilities == pytest.approx(
-        [corner, side, corner, side, side, corner, side, corner]
-    )
+    corner, edge = 0.8 / 4 + 0.2 / 8, 0.2 / 8
+    shares = [corner, edge, corner, edge, edge, corner, edge, corner]
+    assert replies.probabilities == pytest.approx(shares)
 
 
 def test_a_random_side_is_a_fair_coin(engine):
@@ -167,10 +166,8 @@ def test_any_agent_with_predict_can_be_the_opponent():
     observation, *_ = env.step(4)
     assert opponent.seen.tolist() == [[[0, 0, 0], [0, -1, 0], [0, 0, 0]]]
     assert observation.tolist() == [[-1, 0, 0], [0, 1, 0], [0, 0, 0]]
-    for opponent in (FirstFree(), LOWEST):
-        envs = gym.make_vec("TicTacToe-v0", num_envs=3, opponent=opponent, side="O")
-        observations, _ = envs.reset(seed=0)
-        assert (observations[:, 0, 0] == -1).all()
+    envs = gym.make_vec("TicTacToe-v0", 3, opponent=LOWEST, side="O")
+    assert (envs.reset(seed=0)[0][:, 0, 0] == -1).all()
 
 
 @pytest.mark.parametrize("make", [gym.make, gym.make_vec])
@@ -207,19 +204,14 @@ def test_a_step_in_which_no_game_can_begin_changes_nothing_and_can_be_played_aga
     assert failed
 
 
-def code_of(env):
-    return int(encode(env.get_state()["board"]))
-
-
 @pytest.mark.parametrize("side", ["X", "O", "random", "both"])
 @pytest.mark.parametrize("opponent", ["random", "minimax_first", MIXTURE])
 def test_transitions_are_what_the_environment_plays(opponent, side):
-    table = transitions(opponent, side)
+    table, rng = transitions(opponent, side), np.random.default_rng(0)
     env = gym.make("TicTacToe-v0", opponent=opponent, side=side).unwrapped
-    rng = np.random.default_rng(0)
     for seed in range(30):
-        _, info = env.reset(seed=seed)
-        state, terminated = code_of(env), False
+        (_, info), terminated = env.reset(seed=seed), False
+        state = int(encode(env.get_state()["board"]))
         while not terminated:
             legal = np.flatnonzero(info["action_mask"]).tolist()
             assert list(table[state]) == legal
@@ -227,6 +219,6 @@ def test_transitions_are_what_the_environment_plays(opponent, side):
             shares = {found[1:]: found[0] for found in table[state][action]}
             assert sum(shares.values()) == pytest.approx(1)
             _, reward, terminated, _, info = env.step(action)
-            state = code_of(env)
+            state = int(encode(env.get_state()["board"]))
             assert shares[state, reward, terminated] > 0
         assert table[state] == {}
