@@ -42,7 +42,7 @@ def played(env_id, options, seed, n_actions):
 
 
 def same(one, other):
-    return data_equivalence(one[1:], other[1:], exact=True)  # options of starts are in the state
+    return data_equivalence(one[1:], other[1:], exact=True)  # without the states, whose options may differ
 
 
 @pytest.mark.parametrize(("env_id", "options"), VARIANTS)
@@ -67,7 +67,7 @@ def test_a_file_holds_these_entries_and_no_others(path):
         game.play(action)
     write(replay_of(game), path)
     assert json.loads(path.read_text()) == GOOD
-    assert [path.name for path in path.parent.iterdir()] == ["game.json"], "nothing beside it"
+    assert [file.name for file in path.parent.iterdir()] == ["game.json"], "nothing beside it"
 
 
 def test_the_memory_of_a_replay_does_not_grow_with_the_game():
