@@ -42,7 +42,8 @@ def played(env_id, options, seed, n_actions):
 
 
 def same(one, other):
-    return data_equivalence(one[1:], other[1:], exact=True)  # without the states, whose options may differ
+    """Compare positions, but for their states: these name options, which may differ."""
+    return data_equivalence(one[1:], other[1:], exact=True)
 
 
 @pytest.mark.parametrize(("env_id", "options"), VARIANTS)
