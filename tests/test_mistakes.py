@@ -1,6 +1,7 @@
 """Mistakes: one line that names the option and the value, and nothing is written."""
 
 import os
+from dataclasses import asdict
 from functools import partial
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from placers import LastCell
 from players import Stubborn
 
 from baselines import evaluate, evaluate_exactly, judge, load, questions, regret, solve, train
-from baselines.agents import GreedyAgent
+from baselines.agents import GreedyAgent, game_from_json
 from baselines.deep.dqn import DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import Neural
@@ -23,9 +24,21 @@ from baselines.search.placing import ValuePlacer
 from baselines.settings import read_settings
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
-from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
-from tile_envs.tictactoe import TicTacToe
-from tile_envs.wrappers import OneHotPlanes
+from tile_envs import seeds, wrappers
+from tile_envs.rendering.canvas import picture_grid
+from tile_envs.replay import read
+from tile_envs.sliding import (
+    RULES_2048,
+    RULES_2584,
+    Rules,
+    SlidingEnv,
+    SlidingGame,
+    SlidingVectorEnv,
+    register_game,
+)
+from tile_envs.sliding.packed.kernels import game_tables
+from tile_envs.text import describe_actions, parse, read_board, show, show_hex
+from tile_envs.tictactoe import TicTacToe, transitions
 
 SMALL = {"shape": (2, 2)}
 NESTED = '{"a":' + "[" * 600 + "]" * 600 + "}"
@@ -146,6 +159,8 @@ COMMANDS = [
     ("plot q --out y.png --metric loss", "'loss' return"),
     ("plot q --out y.pdf", "y.pdf .png .svg"),
     ("plot full --out y.png", "full"),
+    # Texts.
+    ("best --board 2,4/2,0 --agent greedy", "action_values"),
 ]
 
 
@@ -163,6 +178,11 @@ TILES, TILES_2584, MARKS = SlidingGame(RULES_2048), SlidingGame(RULES_2584), Tic
 TC = {"method": "tc", "direction": "backward"}
 PLACED = {"placer": LastCell(), "shape": (2, 2)}
 NONE_AT_ONCE = SimpleNamespace(predict=max, games_at_once=0)
+MAKES, COLORS = (gym.make, gym.make_vec), asdict(RULES_2048.palette)
+BOARD, SYNC = (
+    SlidingGame(RULES_2048, (2, 2)),
+    gym.make_vec("TicTacToe-v0", vectorization_mode="sync"),
+)
 STAGES = {"stages": (64,), "late_stages": (96,)}
 
 
@@ -175,11 +195,33 @@ def search(game=TILES, **options):
 
 
 def planes(make=gym.make):
-    return OneHotPlanes(make("Tiles2048-v0"))
+    return wrappers.OneHotPlanes(make("Tiles2048-v0"))
 
 
 def masked_dqn(env):
     return MaskedDQN("BoardPolicy", env)
+
+
+def rules(**changes):
+    merges = [(1, 1, 2), (2, 2, 3)]
+    chain = {"faces": (0, 1, 2, 4, 8), "merges": merges, "spawn": {1: 1.0}, "goal": 4}
+    return Rules(**{"name": "Chain"} | chain | changes)
+
+
+def wrapped(names, make=gym.make, env="Tiles2048-v0"):
+    """Put wrappers around each other, the first one innermost."""
+    env = make(env)
+    for name in names.split():
+        given = {"PenalizeIllegal": (1,), "ShapeReward": ({"empty": 1.0}, 1)}.get(name, ())
+        env = getattr(wrappers, name)(env, *given)
+    return env
+
+
+SYNC = partial(gym.make_vec, vectorization_mode="sync")
+
+
+def masked(**options):
+    return wrappers.MaskInObservation(gym.make("Tiles2048-v0"), **options)
 
 
 CALLS = [
@@ -262,6 +304,68 @@ CALLS = [
     (lambda: evaluate(NONE_AT_ONCE, "TicTacToe-v0"), "games_at_once 0"),
     (lambda: evaluate(GreedyAgent(TILES), "Tiles2584-v0"), "GreedyAgent 2048 2584"),
     (lambda: evaluate_exactly(GreedyAgent(TILES), "Tiles2048-v0", SMALL), "4×4 2×2"),
+    # Seeds, games and rules.
+    *((partial(seeds, seed, 1), f"seed {seed}") for seed in (-1, 2**32)),
+    *((partial(seeds, 0, n), f"n {n}") for n in (0, 2**32 + 1)),
+    *((partial(game_from_json, text), "game") for text in ("[]", '{"color": 1}')),
+    (lambda: game_from_json('{"rules": 3}'), "rules"),
+    (lambda: game_from_json('{"side": "Z"}'), "side 'Z'"),
+    (lambda: game_from_json("{"), "Expecting"),
+    (lambda: game_tables(SlidingGame(RULES_2048, placer=LastCell())), "LastCell"),
+    (lambda: transitions(LastCell()), "opponent 'random' LastCell"),
+    *((partial(rules, faces=faces), "faces") for faces in (range(33), (0, 1.5, 2), 5, (0, 2, 2))),
+    (lambda: rules(faces=iter((0, 2, 2))), "faces"),
+    (lambda: rules(faces=(0, 1, 2**63)), "9223372036854775808"),
+    (lambda: rules(merges=5), "merge 5"),
+    (lambda: rules(merges=[(1, 1, 9)]), "1 4 (1, 1, 9)"),
+    (lambda: rules(merges=[(1, 1, 2), (1, 1, 3)]), "tiles 1"),
+    (lambda: rules(spawn={3: 1.0}), "3 tile Chain"),
+    (lambda: rules(spawn={1: 0.5}), "spawn"),
+    (lambda: rules(goal=None), "None tile Chain"),
+    (lambda: rules(name=""), "name"),
+    (lambda: rules(palette=COLORS | {"tiles": ["#123456"]}), "5 tiles"),
+    (lambda: rules(palette=COLORS | {"page": "red"}), "'red'"),
+    (lambda: register_game("Tiles2048-v0", rules()), "Tiles2048-v0 registered"),
+    *((lambda m=m: m("Tiles2048-v0", rules=rules()), "2048 'Chain'") for m in MAKES),
+    *((kind, "rules None") for kind in (SlidingEnv, SlidingVectorEnv)),
+    # Texts, replays and pictures.
+    (lambda: read_board(BOARD, "2 4 8"), "2 rows faces 8'"),
+    (lambda: read_board(BOARD, "2 4 / 8 3"), "'3' 2048"),
+    (lambda: read_board(BOARD, "ffff0"), "'ffff0'"),
+    *((partial(read_board, BOARD, x), "2 rows") for x in ([[2.0, 4], [8, 2]], [[2, 4], [8]], None)),
+    (lambda: read_board(MARKS, "X X X / O O O / 6 7 8"), "play can lead to"),
+    (lambda: read_board(MARKS, "X 2 1 / 3 4 5 / 6 7 8"), "3 rows cells"),
+    *((partial(show, BOARD, x), "board") for x in ([[1, 2]], [[1, 99], [0, 0]], "2 4", None)),
+    (lambda: show_hex(BOARD, [[16, 0], [0, 0]]), "65536"),
+    (lambda: show_hex(MARKS, np.zeros((3, 3), int)), "tic-tac-toe"),
+    *((partial(BOARD.indices, [[2, face]]), f"{face} tile 2048") for face in (7, 2.0, -2)),
+    *((partial(BOARD.faces, [tile]), "tile indices") for tile in (-1, 18, 1.0)),
+    (lambda: parse(TILES, "up", match="any"), "'any'"),
+    (lambda: describe_actions([1, 0, 1]), "4 or 9"),
+    (lambda: read("none.json"), "none.json"),
+    (lambda: picture_grid(()), "pictures"),
+    # Wrappers.
+    (lambda: wrapped("MaskInObservation FlatObservation"), "before MaskInObservation"),
+    (lambda: wrapped("FlatObservation OneHotPlanes"), "wrappers"),
+    (lambda: wrapped("OneHotPlanes OneHotPlanes"), "one-hot planes"),
+    (lambda: wrapped("PenalizeIllegal OneHotPlanes PenalizeIllegal"), "around PenalizeIllegal"),
+    (lambda: wrapped("PenalizeIllegal Log2Reward"), "around PenalizeIllegal"),
+    (lambda: wrapped("ShapeReward Log2Reward"), "around ShapeReward"),
+    (lambda: wrapped("Log2Reward Log2Reward", gym.make_vec), "around Log2Reward"),
+    (lambda: wrapped("ReplaceIllegal ReplaceIllegal", gym.make_vec), "around ReplaceIllegal"),
+    (lambda: wrapped("ReplaceIllegal", env="CartPole-v1"), "tile_envs"),
+    (lambda: wrapped("AfterstatesInObservation", env="CartPole-v1"), "tile_envs"),
+    (lambda: wrapped("MaskInObservation", env="Pendulum-v1"), "Discrete"),
+    (lambda: wrapped("Log2Reward", env="TicTacToe-v0"), "sliding games"),
+    (lambda: wrapped("ShapeReward", gym.make_vec, env="TicTacToe-v0"), "sliding games"),
+    (lambda: wrappers.ShapeReward(gym.make("Tiles2048-v0"), {"empty": 1.0}, 1.1), "gamma 1.1"),
+    (lambda: wrappers.ShapeReward(gym.make("Tiles2048-v0"), {"full": 1}, 1), "potential 'full'"),
+    (lambda: wrappers.PenalizeIllegal(gym.make("Tiles2048-v0"), -1), "penalty -1"),
+    (lambda: masked(mask_dtype="float64"), "mask_dtype"),
+    (lambda: masked(mask_key="observation"), "mask_key"),
+    (lambda: masked(mask_space="Discrete"), "'Discrete'"),
+    (lambda: masked(mask_dtype=np.float32, mask_space="MultiBinary"), "MultiBinary float32"),
+    (lambda: wrapped("ReplaceIllegal", SYNC), "vectorization_mode"),
 ]
 
 
