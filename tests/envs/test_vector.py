@@ -138,15 +138,12 @@ def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(env_id):
 
 @every_id
 def test_rendering_gives_one_frame_a_game(env_id):
-    envs = gym.make_vec(env_id, 3, render_mode="rgb_array")
-    single = gym.make(env_id, render_mode="rgb_array")
-    envs.reset(seed=0), single.reset(seed=1)
-    frames = envs.render()
-    assert len(frames) == 3
-    assert np.array_equal(frames[1], single.render())
-    texts = gym.make_vec(env_id, 2, render_mode="ansi")
-    texts.reset(seed=0)
-    assert [*map(type, texts.render())] == [str, str]
+    for mode, kind in (("rgb_array", np.ndarray), ("ansi", str)):
+        envs, env = gym.make_vec(env_id, 3, render_mode=mode), gym.make(env_id, render_mode=mode)
+        envs.reset(seed=0), env.reset(seed=1)
+        frames = envs.render()
+        assert [*map(type, frames)] == [kind] * 3
+        assert np.array_equal(frames[1], env.render())
 
 
 @every_id
