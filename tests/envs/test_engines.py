@@ -27,7 +27,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from placers import LastCell
-from test_envs import IDS, VARIANTS
+from test_envs import IDS
 
 from tile_envs import check
 from tile_envs.base import loops, vector_env
@@ -204,34 +204,37 @@ def test_environments_play_as_the_functional_core_does(env_id, options, data, se
         state = after
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
-    ("env_id", "options"),
-    [case for case in VARIANTS if {"starts", "terminate_at_goal"} & case[1].keys()],
-)
-def test_both_engines_begin_at_listed_boards_and_end_at_goals(env_id, options, mode):
-    assert_equal_steps(*pair(env_id, 9, autoreset_mode=mode, **options), steps=60)
+ENDED = [
+    ("Tiles2048-v0", {"shape": (2, 3), "terminate_at_goal": True}, [[12, 1, 1], [0, 0, 0]]),
+    ("Tiles2048-v0", {"shape": (2, 5), "terminate_at_goal": True}, [[12, 1, 1, 0, 0], [0] * 5]),
+    ("Tiles2048-v0", {}, [[1, 2, 1, 2], [2, 1, 2, 1]] * 2),
+    ("TicTacToe-v0", {}, [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]),
+]
 
 
-@pytest.mark.parametrize(
-    ("env_id", "options", "reset"),
-    [
-        ("Tiles2048-v0", {}, {"board": [[1, 1, 2, 2]] * 4, "score": 2**53}),
-        ("Tiles2048-v0", {"shape": (2, 3), "terminate_at_goal": True}, {"board": [[11] * 3] * 2}),
-        ("Tiles2584-v0", {"shape": (1, 5)}, {"board": [[1, 2, 0, 1, 1]], "score": 7}),
-        ("Tiles2584-v0", {"shape": (1, 5)}, {"board": [[3, 1, 3, 1, 3]]}),
-        ("TicTacToe-v0", {"side": "random"}, {"board": [[1, -1, 0], [0] * 3, [0] * 3]}),
-        ("TicTacToe-v0", {"side": "X"}, {"board": [[1, 1, 1], [-1, -1, 0], [0] * 3]}),
-    ],
-)
-def test_both_engines_go_on_from_a_given_board(env_id, options, reset):
-    envs = pair(env_id, 3, autoreset_mode="Disabled", **options)
-    assert equal(*(each.reset(seed=1, options=reset) for each in envs))
-    for _ in range(2):
-        assert equal(*(each.step([1, 1, 1]) for each in envs))
-        given = reset | {"reset_mask": envs[0].ended | [False, True, False]}
-        assert equal(*(each.reset(options=given) for each in envs))
-        assert equal(*(each.get_state() for each in envs))
+@pytest.mark.parametrize(("env_id", "options", "board"), ENDED)
+def test_a_game_that_begins_at_its_end_ends_at_the_first_step(env_id, options, board):
+    for env, action in (
+        (gym.make(env_id, **options), 3),
+        *((e, [3] * 2) for e in pair(env_id, 2, **options)),
+    ):
+        assert not env.reset(options={"board": board})[1]["action_mask"].any()
+        observation, reward, terminated, truncated, info = env.step(action)
+        assert (observation == board).all()
+        assert not np.any(reward)
+        assert np.all(terminated)
+        assert not np.any(truncated)
+        assert np.all(info["illegal"])
+
+
+def test_the_largest_score_grows_alike():
+    start = {"board": [[1, 1, 2, 2]] * 4, "score": 2**53}
+    for env, action in ((gym.make(IDS[0]).unwrapped, 1), *((e, [1]) for e in pair(IDS[0], 1))):
+        env.reset(seed=0, options=start)
+        *_, info = env.step(action)
+        assert info["score"] == 2**53 + 48
+        env.set_state(state := env.get_state())
+        assert equal(env.get_state(), state)
 
 
 COPIES = copy, deepcopy, lambda envs: pickle.loads(pickle.dumps(envs))
@@ -251,12 +254,11 @@ def test_states_bring_back_the_games(env_id, options, mode):
     envs.reset(seed=3)
     for step in range(60):
         again.set_state(pickle.loads(pickle.dumps(envs.get_state())))
-        copied, actions = COPIES[step % 3](envs), envs.sample_legal_actions()
-        got, wanted = again.step(actions), envs.step(actions)
-        assert equal(got, wanted)
-        assert equal(copied.step(copied.sample_legal_actions()), wanted)
+        players = again, envs, *map(COPIES[step % 3], (again, envs))
+        wanted, *found = [each.step(each.sample_legal_actions()) for each in players]
+        assert all(equal(each, wanted) for each in found)
         envs.set_state(again.get_state())
-        if mode == "Disabled" and (ended := got[2] | got[3]).any():
+        if mode == "Disabled" and (ended := wanted[2] | wanted[3]).any():
             envs.reset(options={"reset_mask": ended})
     assert signatures(envs) == compiled
 
@@ -329,32 +331,25 @@ def test_the_engine_is_an_attribute_and_survives_json():
     assert gym.make_vec("TicTacToe-v0", 2).engine == "numpy"
 
 
-@pytest.fixture
-def disable_numba(monkeypatch, tmp_path):
-    """Return what makes numba unusable, for a reason, as it may be when a process begins."""
-
-    def disable(reason):
-        monkeypatch.setattr(vector_env, "_compiles", cache(vector_env._compiles.__wrapped__))
-        if reason == "NUMBA_DISABLE_JIT":
-            monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-        elif reason == NOT_INSTALLED:
-            monkeypatch.setitem(sys.modules, "numba", None)
-        else:
-            (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
-            monkeypatch.syspath_prepend(tmp_path)
-            monkeypatch.delitem(sys.modules, "numba")
-
-    return disable
-
-
 NOT_INSTALLED = "numba is not installed: in a clone, pip install -e '.[fast]'"
 
 
 @pytest.mark.parametrize("reason", [NOT_INSTALLED, "needs NumPy 2.3 or less", "NUMBA_DISABLE_JIT"])
-def test_where_numba_compiles_nothing_auto_is_numpy_and_numba_says_why(reason, disable_numba):
+def test_where_numba_compiles_nothing_auto_is_numpy_and_numba_says_why(
+    reason, tmp_path, monkeypatch, capsys
+):
     """One warning says why, too, unless numba is just not installed."""
-    disable_numba(reason)
+    monkeypatch.setattr(vector_env, "_compiles", cache(vector_env._compiles.__wrapped__))
+    if reason == "NUMBA_DISABLE_JIT":
+        monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    elif reason == NOT_INSTALLED:
+        monkeypatch.setitem(sys.modules, "numba", None)
+    else:
+        (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "numba")
     with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         for env_id in IDS:
             envs = gym.make_vec(env_id, 2, engine="auto")
             assert envs.engine == gym.make_vec(env_id, 2).engine == "numpy"
@@ -363,6 +358,32 @@ def test_where_numba_compiles_nothing_auto_is_numpy_and_numba_says_why(reason, d
                 gym.make_vec(env_id, 2, engine="numba")
     assert issubclass(ExtraNotInstalled, ModuleNotFoundError)
     assert [reason in str(each.message) for each in caught] == [True] * (reason != NOT_INSTALLED)
+    assert checked(monkeypatch) == 0
+    assert "not installed" in capsys.readouterr().out
+
+
+def checked(monkeypatch, known="f680fd872ba83604"):
+    """Return the status of a check of the installation, with the hash that is known of its game."""
+    monkeypatch.setattr(sys, "argv", ["check"])
+    monkeypatch.setattr(check, "HASHES", {"TicTacToe-v0": known})
+    return check.main()
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_seed_and_its_actions_play_the_game_they_always_played(env_id):
+    assert check.HASHES.keys() == {each for each in ids() if "rules" not in gym.spec(each).kwargs}
+    assert check.hash_of(gym.make(env_id).unwrapped.game) == check.HASHES[env_id]
+
+
+def test_the_check_of_an_installation_fails_at_any_difference(monkeypatch, capsys):
+    assert checked(monkeypatch, "0" * 16) == 1
+    assert "f680fd872ba83604, not 0000000000000000" in capsys.readouterr().out
+    monkeypatch.setitem(check.WAYS, "numba", {"opponent": "minimax"})
+    assert checked(monkeypatch) == 1
+    assert (
+        "numba differs from the functional core in observations of step 1"
+        in capsys.readouterr().out
+    )
 
 
 def test_games_that_a_users_object_decides_are_played_by_numpy():
@@ -486,32 +507,3 @@ def test_memory_is_flat(env_id, engine):
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         resident.append(pages * os.sysconf("SC_PAGE_SIZE"))
     assert resident[1] - resident[0] < 2**20  # an array of 16 games takes 130 bytes and more
-
-
-@pytest.mark.parametrize("env_id", IDS)
-def test_a_seed_and_its_actions_play_the_game_they_always_played(env_id):
-    assert check.HASHES.keys() == {each for each in ids() if "rules" not in gym.spec(each).kwargs}
-    assert check.hash_of(gym.make(env_id).unwrapped.game) == check.HASHES[env_id]
-
-
-KNOWN = check.HASHES["TicTacToe-v0"]
-
-
-@pytest.mark.parametrize(
-    ("hashed", "options", "found", "status"),
-    [
-        (KNOWN, {}, "numba not installed Everything is equal", 0),
-        ("0" * 16, {}, f"{KNOWN} not {'0' * 16}", 1),
-        (KNOWN, {"opponent": "minimax"}, "differs single games observations of step 1", 1),
-    ],
-)
-def test_the_check_of_an_installation_fails_at_any_difference(
-    hashed, options, found, status, disable_numba, monkeypatch, capsys
-):
-    disable_numba(NOT_INSTALLED)
-    monkeypatch.setattr(sys, "argv", ["check"])
-    monkeypatch.setattr(check, "HASHES", {"TicTacToe-v0": hashed})
-    monkeypatch.setitem(check.WAYS, "single games", check.WAYS["single games"] | options)
-    assert check.main() == status
-    told = capsys.readouterr().out
-    assert not [word for word in found.split() if word not in told]
