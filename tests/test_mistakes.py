@@ -2,15 +2,19 @@
 
 import json
 import os
+import re
+import sys
+import warnings
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 
 import gymnasium as gym
+import numba
 import numpy as np
 import pytest
 import torch
-from commands import refused
+from commands import in_a_process, python, refused
 from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell
 
@@ -30,6 +34,8 @@ from baselines.settings import read_settings
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
 from baselines.training.run_folder import lock_folder
+from tile_envs import check
+from tile_envs.base import vector_env
 from tile_envs.files import write_file
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
@@ -397,6 +403,45 @@ def test_an_environment_names_a_mistake_and_stays_as_it_was(n, env_id, method, g
     with refusing(named):
         getattr(env, method)(**given)
     assert data_equivalence(env.get_state(), state, exact=True)
+
+
+NOT_INSTALLED = "numba is not installed: in a clone, pip install -e '.[fast]'"
+
+
+@pytest.mark.parametrize("reason", [NOT_INSTALLED, "needs NumPy 2.3 or less", "NUMBA_DISABLE_JIT"])
+def test_where_numba_compiles_nothing_auto_is_numpy_and_numba_says_why(
+    reason, tmp_path, monkeypatch
+):
+    """One warning says why, too, unless numba is just not installed."""
+    monkeypatch.setattr(vector_env, "_compiles", cache(vector_env._compiles.__wrapped__))
+    if reason == "NUMBA_DISABLE_JIT":
+        monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    elif reason == NOT_INSTALLED:
+        monkeypatch.setitem(sys.modules, "numba", None)
+    else:
+        (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "numba")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            envs = gym.make_vec("TicTacToe-v0", 2, engine="auto")
+            assert envs.engine == gym.make_vec("TicTacToe-v0", 2).engine == "numpy"
+            envs.reset(seed=0), envs.step(envs.sample_legal_actions())
+            with pytest.raises(ModuleNotFoundError, match=re.escape(reason)):
+                gym.make_vec("TicTacToe-v0", 2, engine="numba")
+    assert [reason in str(each.message) for each in caught] == [True] * (reason != NOT_INSTALLED)
+    monkeypatch.setattr(sys, "argv", ["check"])
+    monkeypatch.setattr(check, "HASHES", {"TicTacToe-v0": check.HASHES["TicTacToe-v0"]})
+    assert check.main() == 0  # it compares the rest
+
+
+def test_without_a_compiler_networks_are_refused_in_a_line():
+    words, uncompiled = ("-m", "baselines", "evaluate"), os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = in_a_process(*words, "strong", env=uncompiled)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "unset NUMBA_DISABLE_JIT" in done.stderr
+    assert "mean" in python(*words, "random", "--episodes", 2, env=uncompiled).stdout
 
 
 def test_a_full_disk_names_the_file(tmp_path):

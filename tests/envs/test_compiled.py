@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from commands import ROOT, in_a_process, python
+from commands import ROOT, python
 
 from tile_envs.base.compiled import digest, package_of
 
@@ -41,14 +41,6 @@ def test_where_no_code_can_be_kept_it_is_compiled_with_one_warning(tmp_path):
         done = python("loop.py", cwd=tmp_path, env=os.environ | places)
         assert done.stdout == "0\n"
         assert done.stderr.count("compiled code cannot be kept") == 1
-
-
-def test_without_a_compiler_networks_are_refused_in_a_line():
-    words, uncompiled = ("-m", "baselines", "evaluate"), os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    done = in_a_process(*words, "strong", env=uncompiled)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "unset NUMBA_DISABLE_JIT" in done.stderr
-    assert "mean" in python(*words, "random", "--episodes", 2, env=uncompiled).stdout
 
 
 def test_the_name_of_compiled_code_stands_for_all_files_of_a_users_package(tmp_path):

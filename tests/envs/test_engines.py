@@ -6,20 +6,18 @@ Tests that compare each of them with single environments are in `test_vector`.
 import multiprocessing
 import os
 import pickle
-import re
 import signal
 import sys
 import time
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy, deepcopy
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from pathlib import Path
 from threading import Barrier, main_thread
 
 import gymnasium as gym
-import numba
+import numba  # noqa: F401 # an extra
 import numpy as np
 import powers3  # noqa: F401 # registers a game
 import pytest
@@ -30,8 +28,7 @@ from placers import LastCell
 from test_envs import IDS
 
 from tile_envs import check
-from tile_envs.base import loops, vector_env
-from tile_envs.errors import ExtraNotInstalled
+from tile_envs.base import loops
 from tile_envs.games import ids
 from tile_envs.sliding import board
 from tile_envs.sliding import game as sliding_game
@@ -212,14 +209,17 @@ ENDED = [
 ]
 
 
+def alone_and_many(env_id, options):
+    """Return a single environment and those of both engines, each with the form of its actions."""
+    many = [(envs, lambda action: [action, action]) for envs in pair(env_id, 2, **options)]
+    return [(gym.make(env_id, **options).unwrapped, int), *many]
+
+
 @pytest.mark.parametrize(("env_id", "options", "board"), ENDED)
 def test_a_game_that_begins_at_its_end_ends_at_the_first_step(env_id, options, board):
-    for env, action in (
-        (gym.make(env_id, **options), 3),
-        *((e, [3] * 2) for e in pair(env_id, 2, **options)),
-    ):
+    for env, formed in alone_and_many(env_id, options):
         assert not env.reset(options={"board": board})[1]["action_mask"].any()
-        observation, reward, terminated, truncated, info = env.step(action)
+        observation, reward, terminated, truncated, info = env.step(formed(3))
         assert (observation == board).all()
         assert not np.any(reward)
         assert np.all(terminated)
@@ -228,11 +228,10 @@ def test_a_game_that_begins_at_its_end_ends_at_the_first_step(env_id, options, b
 
 
 def test_the_largest_score_grows_alike():
-    start = {"board": [[1, 1, 2, 2]] * 4, "score": 2**53}
-    for env, action in ((gym.make(IDS[0]).unwrapped, 1), *((e, [1]) for e in pair(IDS[0], 1))):
-        env.reset(seed=0, options=start)
-        *_, info = env.step(action)
-        assert info["score"] == 2**53 + 48
+    for env, formed in alone_and_many(IDS[0], {}):
+        env.reset(seed=0, options={"board": [[1, 1, 2, 2]] * 4, "score": 2**53})
+        *_, info = env.step(formed(1))
+        assert np.all(info["score"] == 2**53 + 48)
         env.set_state(state := env.get_state())
         assert equal(env.get_state(), state)
 
@@ -288,8 +287,17 @@ def test_arrays_are_fresh_on_every_step_and_the_users_own(env_id, mode, engine):
         held = later
 
 
+OUTSIDE = {
+    "got -1 for game 1": [0, -1, 0, 0, 0],
+    "got 9 for game 4": [0, 1, 0, 1, 9],
+    "got 9223372036854775809 for game 0": np.array([2**63 + 1, 0, 0, 0, 0], np.uint64),
+    r"shape \(2,\)": [0, 1],
+    "float64": [0, 1.0, 1, 0, 0],
+}
+
+
 @pytest.mark.parametrize("env_id", IDS)
-def test_actions_of_any_integers_and_layout_are_taken_by_the_same_code(env_id):
+def test_integers_of_any_kind_and_layout_are_taken_and_nothing_else(env_id):
     ours, theirs = pair(env_id, 5)
     ours.reset(seed=0), theirs.reset(seed=0)
     compiled = signatures(theirs)
@@ -297,27 +305,11 @@ def test_actions_of_any_integers_and_layout_are_taken_by_the_same_code(env_id):
         matrix = np.array([[0, 1], [1, 1], [2, 0], [3, 1], [2, 0]], dtype)
         for actions in (matrix[:, 0].copy(), matrix[:, 0], np.broadcast_to(matrix[1, 0], 5)):
             assert equal(ours.step(actions.tolist()), theirs.step(actions))
-    assert signatures(theirs) == compiled
-
-
-WRONG = {
-    "got -1 for game 1": [0, -1, 0],
-    "got 9 for game 2": [0, 1, 9],
-    "got 9223372036854775809 for game 0": np.array([2**63 + 1, 0, 0], np.uint64),
-    r"shape \(2,\)": [0, 1],
-    "float64": [0, 1.0, 1],
-}
-
-
-@pytest.mark.parametrize("env_id", IDS)
-def test_compiled_code_refuses_other_actions_and_changes_nothing(env_id):
-    envs = gym.make_vec(env_id, 3, engine="numba")
-    envs.reset(seed=0)
-    state = envs.get_state()
-    for named, actions in WRONG.items():
+    for named, actions in OUTSIDE.items():
         with pytest.raises(ValueError, match=named):
-            envs.step(actions)
-        assert equal(envs.get_state(), state)
+            theirs.step(actions)
+        assert equal(ours.get_state(), theirs.get_state())
+    assert signatures(theirs) == compiled
 
 
 def test_the_engine_is_an_attribute_and_survives_json():
@@ -331,59 +323,31 @@ def test_the_engine_is_an_attribute_and_survives_json():
     assert gym.make_vec("TicTacToe-v0", 2).engine == "numpy"
 
 
-NOT_INSTALLED = "numba is not installed: in a clone, pip install -e '.[fast]'"
-
-
-@pytest.mark.parametrize("reason", [NOT_INSTALLED, "needs NumPy 2.3 or less", "NUMBA_DISABLE_JIT"])
-def test_where_numba_compiles_nothing_auto_is_numpy_and_numba_says_why(
-    reason, tmp_path, monkeypatch, capsys
-):
-    """One warning says why, too, unless numba is just not installed."""
-    monkeypatch.setattr(vector_env, "_compiles", cache(vector_env._compiles.__wrapped__))
-    if reason == "NUMBA_DISABLE_JIT":
-        monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    elif reason == NOT_INSTALLED:
-        monkeypatch.setitem(sys.modules, "numba", None)
-    else:
-        (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
-        monkeypatch.syspath_prepend(tmp_path)
-        monkeypatch.delitem(sys.modules, "numba")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for env_id in IDS:
-            envs = gym.make_vec(env_id, 2, engine="auto")
-            assert envs.engine == gym.make_vec(env_id, 2).engine == "numpy"
-            envs.reset(seed=0), envs.step(envs.sample_legal_actions())
-            with pytest.raises(ExtraNotInstalled, match=re.escape(reason)):
-                gym.make_vec(env_id, 2, engine="numba")
-    assert issubclass(ExtraNotInstalled, ModuleNotFoundError)
-    assert [reason in str(each.message) for each in caught] == [True] * (reason != NOT_INSTALLED)
-    assert checked(monkeypatch) == 0
-    assert "not installed" in capsys.readouterr().out
-
-
-def checked(monkeypatch, known="f680fd872ba83604"):
-    """Return the status of a check of the installation, with the hash that is known of its game."""
-    monkeypatch.setattr(sys, "argv", ["check"])
-    monkeypatch.setattr(check, "HASHES", {"TicTacToe-v0": known})
-    return check.main()
-
-
 @pytest.mark.parametrize("env_id", IDS)
 def test_a_seed_and_its_actions_play_the_game_they_always_played(env_id):
     assert check.HASHES.keys() == {each for each in ids() if "rules" not in gym.spec(each).kwargs}
     assert check.hash_of(gym.make(env_id).unwrapped.game) == check.HASHES[env_id]
 
 
-def test_the_check_of_an_installation_fails_at_any_difference(monkeypatch, capsys):
-    assert checked(monkeypatch, "0" * 16) == 1
-    assert "f680fd872ba83604, not 0000000000000000" in capsys.readouterr().out
-    monkeypatch.setitem(check.WAYS, "numba", {"opponent": "minimax"})
-    assert checked(monkeypatch) == 1
-    assert (
-        "numba differs from the functional core in observations of step 1"
-        in capsys.readouterr().out
-    )
+KNOWN, WRONG = check.HASHES["TicTacToe-v0"], "0" * 16
+
+
+@pytest.mark.parametrize(
+    ("known", "options", "said"),
+    [
+        (KNOWN, {"engine": "numba"}, "Everything is equal"),
+        (WRONG, {}, f"{KNOWN}, not {WRONG}"),
+        (KNOWN, {"opponent": "minimax"}, "numba differs from the functional core in observations"),
+    ],
+)
+def test_the_check_of_an_installation_fails_at_a_difference(
+    known, options, said, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys, "argv", ["check"])
+    monkeypatch.setattr(check, "HASHES", {"TicTacToe-v0": known})
+    monkeypatch.setitem(check.WAYS, "numba", options)
+    assert check.main() == (said != "Everything is equal")
+    assert said in capsys.readouterr().out
 
 
 def test_games_that_a_users_object_decides_are_played_by_numpy():

@@ -37,14 +37,10 @@ each = partial(st.lists, min_size=N, max_size=N)
 equal = partial(data_equivalence, exact=True)
 
 
-def info_of(infos, game):
-    """Return the info of one of many games, in plain numbers."""
-    names = (name for name in infos if not name.startswith(("_", "final")))
-    return {name: infos[name][game].tolist() for name in names}
-
-
-def plain(info):
-    return {name: np.asarray(value).tolist() for name, value in info.items()}
+def plain(info, game=...):
+    """Return an info, or that of one of many games, in plain numbers."""
+    names = (name for name in info if not name.startswith(("_", "final")))
+    return {name: np.asarray(info[name])[game].tolist() for name in names}
 
 
 def copied(play):
@@ -78,7 +74,7 @@ class Ways(stateful.RuleBasedStateMachine):
         assert equal(*shown)
         for i in games:
             assert equal(shown[0][0][i], self.plays[i].position.observation)
-            assert info_of(shown[0][-1], i) == plain(self.plays[i].position.info)
+            assert plain(shown[0][-1], i) == plain(self.plays[i].position.info)
 
     def begin(self, games, seeds, given=None):
         """Begin some games alone and in the core, by their seeds."""
@@ -126,13 +122,13 @@ class Ways(stateful.RuleBasedStateMachine):
             play.play(int(actions[i]))
             last = play.position
             assert equal(step.observations[i], last.observation)
-            assert info_of(step.infos, i) == plain(last.info)
+            assert plain(step.infos, i) == plain(last.info)
             assert step.terminations[i] == shown[0][2][i] == last.terminated
             assert shown[0][3][i] == last.truncated
             assert step.rewards[i] == shown[0][1][i] == last.total - total
             if "final_obs" in infos and infos["_final_obs"][i]:
                 assert equal(infos["final_obs"][i], last.observation)
-                assert info_of(infos["final_info"], i) == plain(last.info)
+                assert plain(infos["final_info"], i) == plain(last.info)
         begun = np.flatnonzero(waited | infos.get("_final_obs", waited))
         if begun.size:
             self.begin(begun, seeds[begun])
