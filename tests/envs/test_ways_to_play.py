@@ -11,27 +11,11 @@ from hypothesis import settings, stateful
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 from test_engines import MODES
+from test_envs import every_variant
 
 from tile_envs.replay import Playthrough, play_through, replay_of
 
 N = 3
-MIXTURE = {"minimax": 0.5, "random": 0.5}
-LISTED, TO_GOAL = [[[10, 9, 3], [9, 2, 2]], [[0, 9, 0], [0, 9, 0]]], {"terminate_at_goal": True}
-GAMES = {
-    "packed": ("Tiles2048-v0", {"shape": (2, 2)}),
-    "packed, with an adversary": ("Tiles2048-v0", {"placer": "adversary"}),
-    "cells": ("Tiles2048-v0", {"shape": (1, 5)}),
-    "cells, 5x5": ("Tiles2048-v0", {"shape": (5, 5)}),
-    "2584": ("Tiles2584-v0", {"shape": (2, 3)}),
-    "tic-tac-toe": ("TicTacToe-v0", {"opponent": MIXTURE, "side": "random"}),
-    "self-play": ("TicTacToe-v0", {"side": "both"}),
-    "from listed boards": ("Tiles2048-v0", {"shape": (2, 3), "starts": LISTED} | TO_GOAL),
-    "cells, from listed boards": ("Tiles2584-v0", {"shape": (1, 5), "starts": [[[7, 6, 0, 3, 1]]]}),
-    "cells, to a goal": (
-        "Tiles2584-v0",
-        {"shape": (2, 5), "spawn": {610: 0.9, 987: 0.1}} | TO_GOAL,
-    ),
-}
 WORDS = st.integers(0, 2**64 - 1)
 each = partial(st.lists, min_size=N, max_size=N)
 equal = partial(data_equivalence, exact=True)
@@ -180,8 +164,8 @@ class Ways(stateful.RuleBasedStateMachine):
         assert state["ended"][self.core.over].all()
 
 
-@pytest.mark.parametrize("examples", [4, pytest.param(30, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("env_id", "options"), GAMES.values(), ids=GAMES)
+@pytest.mark.parametrize("examples", [2, pytest.param(30, marks=pytest.mark.slow)])
+@every_variant
 def test_games_are_the_same_in_whatever_order_they_are_played(env_id, options, examples):
     rules = settings(max_examples=examples, stateful_step_count=20)
     stateful.run_state_machine_as_test(partial(Ways, env_id, options), settings=rules)
