@@ -1,30 +1,44 @@
-"""Mistakes: one line that names the option and the value, and nothing is written."""
+"""Mistakes: one line that names the option and the value; nothing is written or has changed."""
 
+import json
 import os
+import re
+import sys
+import warnings
+from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from types import SimpleNamespace
 
 import gymnasium as gym
+import numba
 import numpy as np
 import pytest
-from commands import refused
+import torch
+from commands import in_a_process, python, refused
+from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell
 from players import Stubborn
 
 from baselines import evaluate, evaluate_exactly, judge, load, questions, regret, solve, train
-from baselines.agents import GreedyAgent, game_from_json
+from baselines.agents import GreedyAgent, Task, game_from_json
+from baselines.arrays import write_arrays
 from baselines.deep.dqn import DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import Neural
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
 from baselines.search.mcts import MCTSAgent
+from baselines.search.minimax import MinimaxAgent
+from baselines.search.options import SearchOptions
 from baselines.search.placing import ValuePlacer
 from baselines.settings import read_settings
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
-from tile_envs import seeds, wrappers
+from baselines.training.run_folder import lock_folder
+from tile_envs import check, seeds, wrappers
+from tile_envs.base import vector_env
+from tile_envs.files import write_file
 from tile_envs.rendering.canvas import picture_grid
 from tile_envs.replay import read
 from tile_envs.sliding import (
@@ -39,6 +53,7 @@ from tile_envs.sliding import (
 from tile_envs.sliding.packed.kernels import game_tables
 from tile_envs.text import describe_actions, parse, read_board, show, show_hex
 from tile_envs.tictactoe import TicTacToe, transitions
+from tile_envs.wrappers import PenalizeIllegal, ShapeReward
 
 SMALL = {"shape": (2, 2)}
 NESTED = '{"a":' + "[" * 600 + "]" * 600 + "}"
@@ -161,6 +176,13 @@ COMMANDS = [
     ("plot full --out y.png", "full"),
     # Texts.
     ("best --board 2,4/2,0 --agent greedy", "action_values"),
+    # envs: empty words are no absent ones
+    ("solve --env=", "environment ''"),
+    ("watch q --gif x.gif --env=", "--env"),
+    ("solve --import=no_such_module", "no_such_module"),
+    ("solve --import=", "--import"),
+    ("evaluate :Agent", "module ''"),
+    ("train qtable --games 1 --out=", "''"),
 ]
 
 
@@ -224,6 +246,13 @@ def masked(**options):
     return wrappers.MaskInObservation(gym.make("Tiles2048-v0"), **options)
 
 
+EVALUATIONS = evaluate, evaluate_exactly
+X_WON_O_MOVED = np.array([[[1, 1, 1], [-1, -1, -1], [0, 0, 0]]])
+ASKED = [
+    (of_boards, np.zeros((1, *game.shape), int))
+    for game in (TILES, MARKS)
+    for of_boards in (game.afterstates, game.legal_actions, game.replies)
+] + [(MinimaxAgent(MARKS).predict, np.zeros((1, 3, 3), int))]
 CALLS = [
     (lambda: read_settings(QTableSettings, {"n_envs": 0}), "n_envs 0"),
     (lambda: read_settings(QTableSettings, {"gamma": float("nan")}), "gamma nan"),
@@ -366,13 +395,224 @@ CALLS = [
     (lambda: masked(mask_space="Discrete"), "'Discrete'"),
     (lambda: masked(mask_dtype=np.float32, mask_space="MultiBinary"), "MultiBinary float32"),
     (lambda: wrapped("ReplaceIllegal", SYNC), "vectorization_mode"),
+    # envs
+    *(
+        (partial(Task.of, "Tiles2048-v0", given), f"env_kwargs {given!r}")
+        for given in ([], "shape")
+    ),
+    *((partial(call, "random", "Tiles2048-v0", []), "env_kwargs []") for call in EVALUATIONS),
+    (lambda: train("qtable", "Tiles2048-v0", []), "env_kwargs []"),
+    (lambda: train("qtable", "", games=1), "environment ''"),
+    *((partial(of_boards, boards[0]), "boards") for of_boards, boards in ASKED[:-1]),
+    *((partial(of_boards, boards + 0.5), "boards") for of_boards, boards in ASKED),
+    *((partial(of_boards, boards + 99), "boards") for of_boards, boards in ASKED),
+    *((partial(of_boards, X_WON_O_MOVED), "boards") for of_boards, _ in ASKED[3:]),
+    *(
+        (partial(TILES.draw, bad, "ansi"), "board")
+        for bad in (None, "", [0] * 4, np.full((4, 4), 99))
+    ),
+    *(
+        (partial(MARKS.draw, bad, "ansi"), "board")
+        for bad in (None, "", [0] * 3, np.full((3, 3), 0.5))
+    ),
+    *(
+        (partial(game.draw, np.zeros(game.shape, int), "svg"), "mode 'svg'")
+        for game in (TILES, MARKS)
+    ),
 ]
+
+
+@contextmanager
+def refusing(named):
+    """Expect an error of one line, which holds all of the words."""
+    with pytest.raises(ValueError, match=r"\A.{,300}\Z") as caught:
+        yield
+    assert not [name for name in named.split() if name not in str(caught.value)], caught.value
 
 
 @pytest.mark.parametrize(("call", "named"), CALLS)
 def test_a_call_names_a_mistake(call, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"\A.{,300}\Z") as caught:
+    with refusing(named):
         call()
-    assert not [name for name in named.split() if name not in str(caught.value)], caught.value
     assert not list(tmp_path.iterdir())
+
+
+NAN = float("nan")
+OPTIONS = [
+    ("Tiles2048-v0", {"shape": (0, 4)}, "shape 1 8 (0, 4)"),
+    ("Tiles2048-v0", {"shape": (1, 2)}, "shape 3 cells (1, 2)"),
+    ("Tiles2048-v0", {"shape": np.array(4)}, "shape array(4)"),
+    ("Tiles2048-v0", {"rules": {}}, "rules {}"),
+    ("Tiles2048-v0", {"spawn": {}}, "spawn {}"),
+    ("Tiles2048-v0", {"spawn": {2: 0.5, 8: 0.4}}, "spawn 0.9"),
+    ("Tiles2048-v0", {"spawn": {2: NAN}}, "spawn[2] nan"),
+    ("Tiles2048-v0", {"spawn": {7: 1.0}}, "7 tile 131072"),
+    ("Tiles2048-v0", {"spawn": {2: 0.5, "2": 0.5}}, "spawn twice"),
+    ("Tiles2048-v0", {"start_tiles": 17}, "start_tiles 16 17"),
+    ("Tiles2048-v0", {"placer": "adversarial"}, "placer 'adversary' 'adversarial'"),
+    ("Tiles2048-v0", {"starts": np.ones((2, 3, 4))}, "(2, 3, 4)"),
+    ("Tiles2048-v0", {"starts": np.full((1, 4, 4), 128)}, "faces 128"),
+    ("Tiles2048-v0", {"starts": np.ones((1, 4, 4))}, "float64"),
+    ("Tiles2048-v0", {"starts": np.zeros((2, 4, 4), int)}, "2 boards index 0"),
+    ("Tiles2048-v0", {"starts": "gone.npy"}, "starts gone.npy"),
+    ("Tiles2048-v0", {"start_fraction": 1.1}, "start_fraction 1.1"),
+    ("Tiles2048-v0", {"start_fraction": 0.25}, "start_fraction=0.25 starts"),
+    ("Tiles2048-v0", {"max_illegal": 0}, "max_illegal 0"),
+    ("Tiles2048-v0", {"render_mode": "svg"}, "render_mode 'svg'"),
+    ("TicTacToe-v0", {"side": "x"}, "side 'both' 'x'"),
+    ("TicTacToe-v0", {"opponent": "maximin"}, "opponent 'minimax_first' 'maximin'"),
+    ("TicTacToe-v0", {"opponent": {"god": 1.0}}, "'god'"),
+    ("TicTacToe-v0", {"opponent": {"random": 0.5}}, "opponents 0.5"),
+    ("TicTacToe-v0", {"opponent": {"random": 2}}, "opponent['random'] 2"),
+    ("TicTacToe-v0", {"opponent": []}, "opponents []"),
+]
+OF_MANY = {
+    **{"num_envs": (0, 2.5, 2**63), "max_episode_steps": (0,), "engine": ("c",)},
+    **{"threads": (0, 2), "autoreset_mode": ("never",), "render_mode": ("human",)},
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*render_mode='svg' that is not in the possible render_modes")
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+@pytest.mark.parametrize(("env_id", "options", "named"), OPTIONS)
+def test_an_environment_names_an_unusable_option(make, env_id, options, named):
+    with refusing(named):
+        make(env_id, **options)
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in OF_MANY.items() for v in vs])
+def test_a_vector_environment_names_an_unusable_option(name, value):
+    with refusing(f"{name} {value}"):
+        gym.make_vec("TicTacToe-v0", **{name: value})
+    with refusing("num_envs memory"):
+        gym.make_vec("TicTacToe-v0", 10**15)
+
+
+FULL = np.full((4, 4), 1)
+BOARDS = [
+    *((env_id, ["board"], "options ['board']") for env_id in ("Tiles2048-v0", "TicTacToe-v0")),
+    ("Tiles2048-v0", {"board": np.zeros(16, int)}, "board shape"),
+    ("Tiles2048-v0", {"board": FULL * NAN}, "float64"),
+    ("Tiles2048-v0", {"board": FULL * -1}, "-1"),
+    ("Tiles2048-v0", {"board": FULL * 18}, "0 17 faces 18"),
+    ("Tiles2048-v0", {"board": FULL, "score": -1}, "score -1"),
+    ("Tiles2048-v0", {"board": FULL, "score": 2**53 + 1}, "score 9007199254740993"),
+    ("Tiles2048-v0", {"score": 5}, "'board'"),
+    ("Tiles2048-v0", {"bord": FULL}, "'bord' 'board' 'score'"),
+    ("TicTacToe-v0", {"board": np.zeros((4, 4), int)}, "board (3, 3)"),
+    ("TicTacToe-v0", {"board": np.zeros((3, 3))}, "float64"),
+    ("TicTacToe-v0", {"board": np.full((3, 3), 2)}, "boards integers"),
+    ("TicTacToe-v0", {"board": [[1, 1, 0], [0] * 3, [0] * 3]}, "play"),
+    ("TicTacToe-v0", {"score": 1}, "'score' 'board'"),
+]
+MASKS = [True, False], np.array([True]), np.array([False, False])
+OF_ONE = [("TicTacToe-v0", "step", {"action": a}, "action 0 8") for a in (-1, 9, 1.0, None, [1])]
+OF_BOTH = [
+    *((env_id, "reset", {"seed": 5, "options": given}, named) for env_id, given, named in BOARDS),
+    *(("TicTacToe-v0", "reset", {"seed": seed}, f"seed {seed}") for seed in (-1, 1.5, [1, 2, 3])),
+]
+OF_TWO = [
+    ("TicTacToe-v0", "reset", {"seed": [1, -2]}, "seed -2"),
+    *(("TicTacToe-v0", "reset", {"options": {"reset_mask": mask}}, "reset_mask") for mask in MASKS),
+    ("Tiles2048-v0", "step", {"actions": [0, -1]}, "0 3 -1 game 1"),
+    ("TicTacToe-v0", "step", {"actions": [0, 9]}, "0 8 9 game 1"),
+    (
+        "TicTacToe-v0",
+        "step",
+        {"actions": np.array([2**63 + 1, 0], np.uint64)},
+        "9223372036854775809",
+    ),
+    ("TicTacToe-v0", "step", {"actions": [0, 1, 2]}, "(2,) (3,)"),
+    ("TicTacToe-v0", "step", {"actions": [0, NAN]}, "float64"),
+    ("TicTacToe-v0", "step", {"actions": np.array([True, False])}, "bool"),
+]
+
+
+@pytest.mark.parametrize(
+    ("n", "env_id", "method", "given", "named"),
+    [(1, *case) for case in OF_ONE + OF_BOTH] + [(2, *case) for case in OF_BOTH + OF_TWO],
+)
+def test_an_environment_names_a_mistake_and_stays_as_it_was(n, env_id, method, given, named):
+    env = gym.make(env_id).unwrapped if n == 1 else gym.make_vec(env_id, n)
+    env.reset(seed=0)
+    state = env.get_state()
+    with refusing(named):
+        getattr(env, method)(**given)
+    assert data_equivalence(env.get_state(), state, exact=True)
+
+
+NOT_INSTALLED = "numba is not installed: in a clone, pip install -e '.[fast]'"
+
+
+@pytest.mark.parametrize("reason", [NOT_INSTALLED, "needs NumPy 2.3 or less", "NUMBA_DISABLE_JIT"])
+def test_where_numba_compiles_nothing_auto_is_numpy_and_numba_says_why(
+    reason, tmp_path, monkeypatch
+):
+    """One warning says why, too, unless numba is just not installed."""
+    monkeypatch.setattr(vector_env, "_compiles", cache(vector_env._compiles.__wrapped__))
+    if reason == "NUMBA_DISABLE_JIT":
+        monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    elif reason == NOT_INSTALLED:
+        monkeypatch.setitem(sys.modules, "numba", None)
+    else:
+        (tmp_path / "numba.py").write_text(f"raise ImportError('Numba {reason}')")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "numba")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            envs = gym.make_vec("TicTacToe-v0", 2, engine="auto")
+            assert envs.engine == gym.make_vec("TicTacToe-v0", 2).engine == "numpy"
+            envs.reset(seed=0), envs.step(envs.sample_legal_actions())
+            with pytest.raises(ModuleNotFoundError, match=re.escape(reason)):
+                gym.make_vec("TicTacToe-v0", 2, engine="numba")
+    assert [reason in str(each.message) for each in caught] == [True] * (reason != NOT_INSTALLED)
+    monkeypatch.setattr(sys, "argv", ["check"])
+    monkeypatch.setattr(check, "HASHES", {"TicTacToe-v0": check.HASHES["TicTacToe-v0"]})
+    assert check.main() == 0  # it compares the rest
+
+
+def test_without_a_compiler_networks_are_refused_in_a_line():
+    words, uncompiled = ("-m", "baselines", "evaluate"), os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = in_a_process(*words, "strong", env=uncompiled)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "unset NUMBA_DISABLE_JIT" in done.stderr
+    assert "mean" in python(*words, "random", "--episodes", 2, env=uncompiled).stdout
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    resource = pytest.importorskip("resource", reason="limits are for POSIX systems")
+    path, limits = tmp_path / "rows.csv", resource.getrlimit(resource.RLIMIT_FSIZE)
+    path.write_text("old")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        for write, what in ((write_file, b"0" * 99), (write_arrays, {"a": np.zeros(99)})):
+            with pytest.raises(OSError, match=f"File too large: '{path}'"):
+                write(path, what)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+    assert path.read_text() == "old"
+
+
+def test_a_new_folder_in_which_nothing_was_made_is_removed(tmp_path):
+    for folder in (tmp_path / "new", tmp_path):
+        with pytest.raises(KeyboardInterrupt), lock_folder(folder):
+            raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.array, torch.tensor])
+def test_numbers_of_numpy_and_torch_are_no_mistake(kind):
+    half, whole = kind(0.5), np.int64 if kind == np.float32 else kind
+    options = {"shape": (2, whole(2)), "spawn": {2: half, 4: half}}
+    assert gym.make("Tiles2048-v0", **options).unwrapped.game.spawn == ((2, 0.5), (4, 0.5))
+    shaped = ShapeReward(gym.make("Tiles2048-v0"), {"empty": half}, half)
+    assert "0.5" in PenalizeIllegal(shaped, half).spec.to_json()
+    given = {"milliseconds": half, "deeper": {3: whole(4)}}
+    assert read_settings(SearchOptions, given) == SearchOptions(0.5, deeper={3: 4})
+    budget = {"games": whole(9), "minutes": half, "seed": whole(1), "learning_rate": half}
+    config = train("qtable", "Tiles2048-v0", options, **budget).config
+    assert (config.games, config.minutes, config.settings["learning_rate"]) == (9, 0.5, 0.5)
+    assert json.loads(json.dumps(asdict(config)))["env_kwargs"]["shape"] == [2, 2]

@@ -1,7 +1,7 @@
 """Games as text: what an environment shows, and what may follow, move by move.
 
-A change of behavior is read in the diff of `tests/playthroughs`, whose files
-`python tests/test_playthroughs.py` writes again.
+A change of behavior is read in the diff of `tests/envs/playthroughs`, whose files
+`python tests/envs/test_playthroughs.py` writes again.
 """
 
 import json

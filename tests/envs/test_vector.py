@@ -1,7 +1,8 @@
-"""The native vector environments equal single ones, step for step, and offer what those cannot."""
+"""The native vector environments equal single ones, step for step, and offer what those cannot.
 
-import pickle
-from copy import deepcopy
+Numpy plays here; compiled code plays the same games (see `test_engines`).
+"""
+
 from functools import partial
 
 import gymnasium as gym
@@ -11,24 +12,15 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
 from scipy.stats import chisquare
-from test_envs import IDS, VARIANTS
-
-
-@pytest.fixture
-def make_vec(engine):
-    """Return what makes vector environments whose sampled actions can be repeated."""
-
-    def make(env_id, num_envs, **options):
-        envs = gym.make_vec(env_id, num_envs=num_envs, engine=engine, **options)
-        envs.action_space.seed(0)
-        return envs
-
-    return make
-
+from test_envs import VARIANTS, every_id
 
 equal = partial(data_equivalence, exact=True)
-MODES = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
-every_id = pytest.mark.parametrize("env_id", IDS)
+LIMITS = {"max_episode_steps": 7}, {"max_illegal": 2}
+LIMITED = [
+    (env_id, options | limit)
+    for env_id, options in VARIANTS[::4] + VARIANTS[-1:]
+    for limit in LIMITS
+]
 
 
 def visible(step):
@@ -46,13 +38,11 @@ def visible(step):
     return *step[:-1], dict(keyed(step[-1]))
 
 
-@MODES
-@pytest.mark.parametrize("limits", [{}, {"max_episode_steps": 7}, {"max_illegal": 2}])
-@pytest.mark.parametrize(("env_id", "options"), VARIANTS)
-def test_a_vector_environment_equals_single_ones(make_vec, env_id, options, mode, limits):
+@pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize(("env_id", "options"), VARIANTS + LIMITED)
+def test_a_vector_environment_equals_single_ones(env_id, options, mode):
     n = 6
-    options = {**options, **limits}
-    ours = make_vec(env_id, n, autoreset_mode=mode, **options)
+    ours = gym.make_vec(env_id, n, autoreset_mode=mode, **options)
     sync = {"vectorization_mode": "sync", "vector_kwargs": {"autoreset_mode": mode}}
     theirs = gym.make_vec(env_id, n, **sync, **options)
     assert ours.single_observation_space == theirs.single_observation_space
@@ -60,8 +50,9 @@ def test_a_vector_environment_equals_single_ones(make_vec, env_id, options, mode
     assert ours.action_space == theirs.action_space
     assert ours.metadata["autoreset_mode"] is mode
     assert equal(visible(ours.reset(seed=9)), visible(theirs.reset(seed=9)))
+    ours.action_space.seed(0)
     rng, ends = np.random.default_rng(2), 0
-    for step in range(100 if "max_episode_steps" in limits else 300):  # enough games end
+    for step in range(100 if "max_episode_steps" in options else 300):  # enough games end
         actions = rng.integers(0, ours.single_action_space.n, n)
         if step % 4:  # mostly legal, so that games get far
             actions = ours.sample_legal_actions()
@@ -76,8 +67,8 @@ def test_a_vector_environment_equals_single_ones(make_vec, env_id, options, mode
 
 
 @every_id
-def test_seeds_may_be_given_one_by_one(make_vec, env_id):
-    envs = make_vec(env_id, num_envs=3, **({"side": "O"} if env_id == "TicTacToe-v0" else {}))
+def test_seeds_may_be_given_one_by_one(env_id):
+    envs = gym.make_vec(env_id, 3, **({"side": "O"} if env_id == "TicTacToe-v0" else {}))
     first, _ = envs.reset(seed=[5, 6, 7])
     assert np.array_equal(first, envs.reset(seed=5)[0])
     assert np.array_equal(first, envs.reset(seed=np.int64(5))[0])
@@ -89,121 +80,72 @@ def test_seeds_may_be_given_one_by_one(make_vec, env_id):
         assert envs.seeds[::2].tolist() == [5, 2**64 - 1]
 
 
-@every_id
-def test_what_differs_between_games_is_each_games_own(make_vec, env_id):
-    envs = make_vec(env_id, 3, max_episode_steps=1, autoreset_mode="Disabled")
+def test_what_differs_between_games_is_each_games_own():
+    envs = gym.make_vec("TicTacToe-v0", 3, max_episode_steps=1, autoreset_mode="Disabled")
     envs.reset(seed=[7, 2**63, 9]), envs.step(envs.sample_legal_actions())
     assert envs.get_attr("seeds") == envs.call("seeds") == (7, 2**63, 9)
     assert envs.get_attr("ended") == (True, True, True)
     with pytest.raises(TypeError, match=r"'treads', perhaps 'threads': .*'engine'"):
-        make_vec(env_id, 2, treads=2)
+        gym.make_vec("TicTacToe-v0", 2, treads=2)
 
 
 @every_id
-def test_unseeded_environments_differ(make_vec, env_id):
+def test_unseeded_environments_differ(env_id):
     options = {"side": "O"} if env_id == "TicTacToe-v0" else {}
-    boards = [make_vec(env_id, num_envs=64, **options).reset()[0] for _ in range(2)]
+    boards = [gym.make_vec(env_id, 64, **options).reset()[0] for _ in range(2)]
     assert not np.array_equal(*boards)
 
 
 @every_id
-def test_sampled_actions_are_legal_and_uniform(make_vec, env_id):
-    n = 20_000
-    envs = make_vec(env_id, num_envs=n)
-    board = [[1, 3, 1, 0], [2, 4, 2, 0]] * 2
+def test_sampled_actions_are_legal_and_uniform(env_id):
+    n, board = 20_000, [[1, 3, 1, 0], [2, 4, 2, 0]] * 2
     if env_id == "TicTacToe-v0":
         board = [[1, -1, 0], [0, 0, 0], [0, 0, 0]]
-    _, infos = envs.reset(seed=0, options={"board": np.array(board)})
-    legal = np.flatnonzero(infos["action_mask"][0])
-    envs.action_space.seed(1)
-    actions = envs.sample_legal_actions()
-    counts = np.bincount(actions, minlength=9)
-    assert counts[legal].sum() == n
-    if len(legal) > 1:
-        assert chisquare(counts[legal]).pvalue > 1e-4
-    envs.action_space.seed(1)
-    assert np.array_equal(envs.sample_legal_actions(), actions)
+    envs, drawn = gym.make_vec(env_id, n), []
+    _, infos = envs.reset(seed=0, options={"board": board})
+    for _ in range(2):
+        envs.action_space.seed(1)
+        drawn.append(envs.sample_legal_actions())
+    assert np.array_equal(*drawn)
+    counts = np.bincount(drawn[0], minlength=9)[infos["action_mask"][0].nonzero()[0]]
+    assert counts.sum() == n
+    assert len(counts) == 1 or chisquare(counts).pvalue > 1e-4
     _, infos = envs.reset(seed=0)
     for _ in range(30):
-        actions = envs.sample_legal_actions()
-        over = ~infos["action_mask"].any(axis=1)
-        assert (infos["action_mask"][np.arange(n), actions] | over).all()
-        assert (actions[over] == 0).all()
+        actions, masks = envs.sample_legal_actions(), infos["action_mask"]
+        legal = masks[np.arange(n), actions].astype(bool)
+        assert np.where(masks.any(axis=1), legal, actions == 0).all()
         *_, infos = envs.step(actions)
 
 
 @every_id
-@MODES
-def test_arrays_are_fresh_on_every_step_and_the_users_own(make_vec, env_id, mode):
-    envs, untouched = (make_vec(env_id, 4, autoreset_mode=mode) for _ in range(2))
-    held, _ = envs.reset(seed=1), untouched.reset(seed=1)
-    for _ in range(40):
-        copies, actions = deepcopy(held), envs.sample_legal_actions()
-        given = actions.copy()
-        later = envs.step(actions)
-        assert equal(later, untouched.step(given))
-        assert equal(held, copies)
-        assert np.array_equal(actions, given)
-        for array in (held[0], *held[-1].values()):
-            if isinstance(array, np.ndarray) and array.dtype != object:
-                array[...] = 1
-        assert np.array_equal(envs.action_masks(), untouched.action_masks())
-        if mode is AutoresetMode.DISABLED and (ended := later[2] | later[3]).any():
-            later, _ = (each.reset(options={"reset_mask": ended}) for each in (envs, untouched))
-        held = later
-
-
-@every_id
-@MODES
-def test_states_bring_back_the_games(make_vec, env_id, mode):
-    """They go from one engine to the other, too."""
-    envs = make_vec(env_id, 5, autoreset_mode=mode, max_episode_steps=40)
-    again = gym.make_vec(env_id, 5, autoreset_mode=mode, max_episode_steps=40, engine="numpy")
-    envs.reset(seed=3)
-    for _ in range(60):
-        again.set_state(pickle.loads(pickle.dumps(envs.get_state())))
-        actions = envs.sample_legal_actions()
-        got, wanted = again.step(actions), envs.step(actions)
-        assert equal(got, wanted)
-        envs.set_state(again.get_state())
-        if mode is AutoresetMode.DISABLED and (ended := got[2] | got[3]).any():
-            envs.reset(options={"reset_mask": ended})
-
-
-@every_id
-def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(make_vec, env_id):
-    envs = make_vec(env_id, 3, autoreset_mode="Disabled", max_episode_steps=1)
-    envs.reset(seed=0)
-    envs.step(envs.sample_legal_actions())
+def test_games_that_are_over_need_a_reset_when_autoreset_is_disabled(env_id):
+    envs = gym.make_vec(env_id, 3, autoreset_mode="Disabled", max_episode_steps=1)
+    envs.reset(seed=0), envs.step(envs.sample_legal_actions())
     state = envs.get_state()
     with pytest.raises(ResetNeeded, match=r"games \[0, 1, 2\] are over"):
         envs.step(np.zeros(3, int))
-    assert all(np.array_equal(state[name], value) for name, value in envs.get_state().items())
+    assert equal(envs.get_state(), state)
     with pytest.raises(ValueError, match=r"games that go on, but games \[0, 1, 2\] are over"):
-        make_vec(env_id, 3, autoreset_mode="SameStep").set_state(state)
+        gym.make_vec(env_id, 3, autoreset_mode="SameStep").set_state(state)
     envs.reset(options={"reset_mask": np.array([True, True, True])})
     envs.step(envs.sample_legal_actions())
 
 
 @every_id
-def test_rendering_gives_one_frame_a_game(make_vec, env_id):
-    envs = make_vec(env_id, num_envs=3, render_mode="rgb_array")
-    envs.reset(seed=0)
-    single = gym.make(env_id, render_mode="rgb_array")
-    single.reset(seed=1)
-    frames = envs.render()
-    assert len(frames) == 3
-    assert np.array_equal(frames[1], single.render())
-    texts = make_vec(env_id, num_envs=2, render_mode="ansi")
-    texts.reset(seed=0)
-    assert [*map(type, texts.render())] == [str, str]
+def test_rendering_gives_one_frame_a_game(env_id):
+    for mode, kind in (("rgb_array", np.ndarray), ("ansi", str)):
+        envs, env = gym.make_vec(env_id, 3, render_mode=mode), gym.make(env_id, render_mode=mode)
+        envs.reset(seed=0), env.reset(seed=1)
+        frames = envs.render()
+        assert [*map(type, frames)] == [kind] * 3
+        assert np.array_equal(frames[1], env.render())
 
 
 @every_id
-def test_last_infos_are_zero_for_games_that_go_on(make_vec, env_id):
-    envs = make_vec(env_id, 5, autoreset_mode="SameStep")
-    envs.reset(seed=0)
-    seen = 0
+def test_last_infos_are_zero_for_games_that_go_on(env_id):
+    envs, seen = gym.make_vec(env_id, 5, autoreset_mode="SameStep"), 0
+    envs.reset(seed=0), envs.action_space.seed(0)
     for _ in range(300):
         *_, infos = envs.step(envs.sample_legal_actions())
         if "final_info" in infos:

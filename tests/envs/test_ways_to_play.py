@@ -11,33 +11,20 @@ from hypothesis import settings, stateful
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 from test_engines import MODES
+from test_envs import every_variant
 
 from tile_envs.replay import Playthrough, play_through, replay_of
 
 N = 3
-MIXTURE = {"minimax": 0.5, "random": 0.5}
-GAMES = {
-    "packed": ("Tiles2048-v0", {"shape": (2, 2)}),
-    "packed, with an adversary": ("Tiles2048-v0", {"placer": "adversary"}),
-    "cells": ("Tiles2048-v0", {"shape": (1, 5)}),
-    "cells, 5x5": ("Tiles2048-v0", {"shape": (5, 5)}),
-    "2584": ("Tiles2584-v0", {"shape": (2, 3)}),
-    "tic-tac-toe": ("TicTacToe-v0", {"opponent": MIXTURE, "side": "random"}),
-    "self-play": ("TicTacToe-v0", {"side": "both"}),
-}
 WORDS = st.integers(0, 2**64 - 1)
 each = partial(st.lists, min_size=N, max_size=N)
 equal = partial(data_equivalence, exact=True)
 
 
-def info_of(infos, game):
-    """Return the info of one of many games, in plain numbers."""
-    names = (name for name in infos if not name.startswith(("_", "final")))
-    return {name: infos[name][game].tolist() for name in names}
-
-
-def plain(info):
-    return {name: np.asarray(value).tolist() for name, value in info.items()}
+def plain(info, game=...):
+    """Return an info, or that of one of many games, in plain numbers."""
+    names = (name for name in info if not name.startswith(("_", "final")))
+    return {name: np.asarray(info[name])[game].tolist() for name in names}
 
 
 def copied(play):
@@ -71,7 +58,7 @@ class Ways(stateful.RuleBasedStateMachine):
         assert equal(*shown)
         for i in games:
             assert equal(shown[0][0][i], self.plays[i].position.observation)
-            assert info_of(shown[0][-1], i) == plain(self.plays[i].position.info)
+            assert plain(shown[0][-1], i) == plain(self.plays[i].position.info)
 
     def begin(self, games, seeds, given=None):
         """Begin some games alone and in the core, by their seeds."""
@@ -94,7 +81,9 @@ class Ways(stateful.RuleBasedStateMachine):
             given = {name: at[name] for name in self.game.reset_options}
         options = given if all(mask) else given | options
         shown = [many.reset(seed=seeds, options=options) for many in self.many]
-        self.begin(games, [seeds[i] for i in games], given)
+        begun = [seeds[i] for i in games]
+        assert all(many.seeds[games].tolist() == begun for many in self.many)
+        self.begin(games, begun, given)
         self.show(shown, games)
 
     @rule(seed=st.integers(0, 2**32), any_action=st.booleans(), steps=st.integers(1, 20))
@@ -117,13 +106,13 @@ class Ways(stateful.RuleBasedStateMachine):
             play.play(int(actions[i]))
             last = play.position
             assert equal(step.observations[i], last.observation)
-            assert info_of(step.infos, i) == plain(last.info)
+            assert plain(step.infos, i) == plain(last.info)
             assert step.terminations[i] == shown[0][2][i] == last.terminated
             assert shown[0][3][i] == last.truncated
             assert step.rewards[i] == shown[0][1][i] == last.total - total
             if "final_obs" in infos and infos["_final_obs"][i]:
                 assert equal(infos["final_obs"][i], last.observation)
-                assert info_of(infos["final_info"], i) == plain(last.info)
+                assert plain(infos["final_info"], i) == plain(last.info)
         begun = np.flatnonzero(waited | infos.get("_final_obs", waited))
         if begun.size:
             self.begin(begun, seeds[begun])
@@ -175,8 +164,8 @@ class Ways(stateful.RuleBasedStateMachine):
         assert state["ended"][self.core.over].all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("env_id", "options"), GAMES.values(), ids=GAMES)
-def test_games_are_the_same_in_whatever_order_they_are_played(env_id, options):
-    rules = settings(max_examples=30, stateful_step_count=25)
+@pytest.mark.parametrize("examples", [2, pytest.param(30, marks=pytest.mark.slow)])
+@every_variant
+def test_games_are_the_same_in_whatever_order_they_are_played(env_id, options, examples):
+    rules = settings(max_examples=examples, stateful_step_count=20)
     stateful.run_state_machine_as_test(partial(Ways, env_id, options), settings=rules)
