@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from baselines.commands import options
+from baselines.evaluation.comparison import Result, seeds_text, write_results
 from baselines.evaluation.confined import SUFFIX, text_of
 from baselines.evaluation.judging import ENV, SECONDS, judge
-from baselines.evaluation.rows import SUFFIXES, Result, block, seeds_text, write_results
+from baselines.evaluation.rows import SUFFIXES, block
 from baselines.evaluation.sampled import Stopped
-from baselines.players import Player, open_player, play_all, with_path
+from baselines.players import Player, expand, open_player, play_all, with_path
 from baselines.search.placing import ValuePlacer
 from baselines.settings import Count, Positive, check_file
 from tile_envs.errors import UsageError
@@ -62,7 +63,8 @@ def evaluate(
     how: Any = {"agent_kwargs": agent_kwargs, "unfinished": unfinished, **vars(playing)}
     results, failures = list[Result](), list[str]()
     try:
-        for name in agents:
+        named = expand(agents)
+        for name, setting in named.items():
             played: Iterable[Result]
             if name.endswith(SUFFIX):
                 env, task = playing.env, playing.env_kwargs
@@ -75,10 +77,10 @@ def evaluate(
                 if row["failed"] == row["episodes"]:
                     failures.append(f"{file} has failed in every game: {row['failure']}")
                     continue
-                played = [Result(row)]
+                played = [Result(row, noted={"path": name})]
             else:
                 player = open_player(name, seed=seed, **how)
-                player = with_path(player, name) if agents[1:] else player
+                player = with_path(player, setting) if named.keys() - {name} else player
                 if placer_agent is not None:
                     player = _placed_by(placer_agent, placer_depth or 1, player, unfinished)
                 sides = player.sides_to_evaluate(side, exact)

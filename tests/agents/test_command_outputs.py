@@ -85,7 +85,7 @@ CHANGING = {
     r"\S+\.py:\d+: UserWarning": "UserWarning",
     r"20\d\d-\d\d-\d\d": "DATE",
 }
-TIMES = ("seconds", "moves_per_second", "share")
+CHANGING_COLUMNS = ("seconds", "moves_per_second", "share", "versions", "date")
 
 
 def plain(text):
@@ -97,7 +97,7 @@ def plain(text):
 def table(path):
     with path.open(newline="") as file:
         head, *lines = csv.reader(file)
-    kept = [i for i, name in enumerate(head) if not any(t in name for t in TIMES)]
+    kept = [i for i, name in enumerate(head) if not any(t in name for t in CHANGING_COLUMNS)]
     return "\n".join(",".join(line[i] for i in kept if i < len(line)) for line in (head, *lines))
 
 

@@ -216,7 +216,8 @@ def test_the_command_writes_rows(tmp_path, suffix):
     else:
         (row,) = read_rows(out)
         row |= {key: json.loads(row[key]) for key in ("env_kwargs", "reach", "mean")}
-    assert list(row) == KEYS
+    noted = ["train_seed", "budget", "settings", "path", "versions", "date"]
+    assert list(row) == [*KEYS, "interval_of", *noted]
     assert row["env_kwargs"] == {"shape": [2, 3]}
     assert row["reach"]["8"] > 0.5
     lines = zip(printed.splitlines(), typed(*arguments).splitlines(), strict=True)
