@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from baselines import agents
 from baselines.agents import STRONG_FOLDER, Task, instance
 from baselines.evaluation.comparison import NO_GAMES, Result
-from baselines.evaluation.rows import Row
+from baselines.evaluation.rows import SUFFIXES, Row
 from baselines.evaluation.sampled import evaluated
 from baselines.search.options import DEEPEST, SearchOptions
-from baselines.settings import read_settings
+from baselines.settings import check_file, read_settings
 from baselines.training import run_folder as runs
 from baselines.training.learner import Learner, learner_class
 from baselines.training.run_folder import Run
@@ -251,30 +251,33 @@ def make_agent(name: str | type[Any], game: Game, seed: int = 0, **options: Any)
     return agent
 
 
-def with_path(player: Player, pattern: str = "") -> Player:
-    """Return a player that comes from a path with this before its name; one of a pattern's files.
+def with_path(player: Player, word: str = "") -> Player:
+    """Return a player with the path that it comes from before its name.
 
-    Files that a pattern names are seeds of one setting.
+    Files of models that one word of a command stands for are seeds of one setting.
     """
     if not (path := player.noted.get("path")):
         return player
-    if pattern and not player.run:
-        player = player._replace(setting=f"{pattern} {player.task.key}")
+    setting = player.setting if player.run else f"{word} {player.task.key}"
     name = player.name if player.name.startswith(path) else f"{path} ({player.name})"
-    return player._replace(name=name)
+    return player._replace(name=name, setting=setting)
 
 
-def expand(agents: Iterable[str]) -> dict[str, str]:
-    """Return names of agents, each once; a pattern stands for the paths that match, with itself.
+def expand(agents: Sequence[str], out: Path | None) -> dict[str, str]:
+    """Return the names of a command's agents, each with the word that it comes from.
 
-    So files of models that a pattern names are seeds of one setting, and other ones have their own.
+    A word with a `*`, which the shell has not replaced, stands for all paths that match.
     """
+    if out:
+        check_file(out, SUFFIXES, "--out is")
+    if not agents:
+        raise UsageError("give agents: their names, or folders of runs, such as runs/*.")
     found = dict[str, str]()
-    for name in agents:
-        is_pattern = "*" in name and not Path(name).exists()
-        if not (names := sorted(glob(name)) if is_pattern else [name]):
-            raise UsageError(f"no file or folder matches {name!r}.")
-        found |= dict.fromkeys(names, name) | found
+    for word in agents:
+        is_pattern = "*" in word and not Path(word).exists()
+        if not (names := sorted(glob(word)) if is_pattern else [word]):
+            raise UsageError(f"no file or folder matches {word!r}.")
+        found |= dict.fromkeys(names, word) | found
     return found
 
 

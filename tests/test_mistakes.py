@@ -121,6 +121,8 @@ COMMANDS = [
     ("play --against ntuple", "ntuple learn qtable"),
     ("play --hints random --against random", "--against"),
     ("play --against random --env Tiles2048-v0", "--hints"),
+    ("compare none-*/best_model.zip", "none-*/best_model.zip"),
+    ("compare random greedy --exact", "shape"),
 ]
 
 

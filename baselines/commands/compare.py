@@ -7,12 +7,10 @@ from typing import Any
 from baselines.agents import Task
 from baselines.commands import options
 from baselines.evaluation.comparison import Result, comparison, write_results
-from baselines.evaluation.rows import SUFFIXES
 from baselines.evaluation.sampled import Stopped
 from baselines.players import expand, names_file, names_run, open_player, play_all, with_path
-from baselines.settings import Count, check_file
+from baselines.settings import Count
 from baselines.training.run_folder import with_runs
-from tile_envs.errors import UsageError
 
 
 def compare(
@@ -39,14 +37,10 @@ def compare(
             runs have learned, or X for named agents alone; all sides if exact.
         exact: Compute the results exactly, as evaluate does, instead of playing games.
     """
-    if out:
-        check_file(out, SUFFIXES, "--out is")
-    if not agents:
-        raise UsageError("compare needs agents: folders of runs, such as runs/*, or names.")
-    named = expand(agents)
+    named = expand(agents, out)
     folders = [Path(name) for name in named if names_run(name) and Path(name).is_dir()]
     left_out = set(folders) - set(with_runs(folders))
-    named = {name: setting for name, setting in named.items() if Path(name) not in left_out}
+    named = {name: word for name, word in named.items() if Path(name) not in left_out}
     runs, tasks = {}, dict[Any, Task]()  # each in the words of the first run that plays it
     # All sides are checked before the first game: the one asked for, or all that runs have learned.
     learned: dict[str, dict[str | None, None]] = {}
@@ -54,19 +48,17 @@ def compare(
         run = open_player(name, unfinished=unfinished, **vars(replace(playing, wrappers=())))
         same = tasks.setdefault(run.task.key, run.task)
         runs[name] = run._replace(task=replace(run.task, env_kwargs=same.env_kwargs))
-        sides = run.sides_to_evaluate(side, exact)
-        learned.setdefault(run.task.env, {}).update(dict.fromkeys(sides))
+        sides = dict.fromkeys(run.sides_to_evaluate(side, exact))
+        learned.setdefault(run.task.env, {}).update(sides)
     asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()]
+    asked = asked or [(playing.env, playing.env_kwargs)]
     planned = []
-    for name, setting in named.items():
-        wrappers = playing.wrappers if names_file(name) else ()
-        games = asked or [(playing.env, playing.env_kwargs)]
-        how: Any = {"seed": seed, "wrappers": wrappers}
-        players = [runs[name]] if name in runs else [open_player(name, *g, **how) for g in games]
-        for player in (with_path(player, setting) for player in players):
+    for name, word in named.items():
+        how: Any = {"seed": seed, "wrappers": playing.wrappers if names_file(name) else ()}
+        players = [runs[name]] if name in runs else [open_player(name, *of, **how) for of in asked]
+        for player in (with_path(player, word) for player in players):
             for each in learned.get(player.task.env, [side]):
-                sides = player.sides_to_evaluate(each, exact)
-                planned += [(player, as_side) for as_side in sides]
+                planned += [(player, as_side) for as_side in player.sides_to_evaluate(each, exact)]
     results = list[Result]()
     try:
         for result in play_all(planned, episodes, seed, exact):

@@ -53,8 +53,8 @@ class SB3Model:
             kind = next(k for k in suitable if issubclass(policy, (*k.policy_aliases.values(),)))
             self._model, self.name = kind.load(path, custom_objects=UNUSED), kind.__name__
             usual = inspect.signature(kind).parameters
-            changed = {n: v for n, v in entries.items() if n in usual and v != usual[n].default}
-            numbers = {n: v for n, v in changed.items() if isinstance(v, int | float)}
+            numbers = {n: v for n, v in entries.items() if isinstance(v, int | float)}
+            numbers = {n: v for n, v in numbers.items() if n in usual and v != usual[n].default}
             seed, budget = numbers.pop("seed", None), {"moves": entries["num_timesteps"]}
             self.noted = {"train_seed": seed, "budget": budget, "settings": numbers}
             spaces = self._model.observation_space, self._model.action_space

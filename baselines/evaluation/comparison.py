@@ -32,7 +32,7 @@ MEANS = "mean", "share", *OUTCOMES
 """The columns of results that are averaged over seeds."""
 SHARED, OVER_SEEDS = ("env", "env_kwargs", "side", "episodes", "seed"), "Student's, over seeds"
 """What rows of several seeds share, and the method of intervals over seeds."""
-SAMPLED = ["mean", "low", "median", "max", "moves_per_second"]
+SAMPLED = ["episodes", "mean", "low", "median", "max", "moves_per_second"]
 EXACT = "share", "share_low", "mean", "win", "low", "draw", "draw_low", "loss", "loss_low", "worst"
 """The columns of tables, of which exact results have some."""
 NOTED = "train_seed", "budget", "settings", "path", "versions", "date"
@@ -48,20 +48,16 @@ class Result(NamedTuple):
     returns: NDArray[np.float64] = NO_GAMES  # of each game, if it was sampled
     noted: Row = {}  # what is known of the columns `NOTED`
 
-    @property
-    def train_seed(self) -> int | None:
-        return self.noted.get("train_seed")
-
 
 def by_setting(results: Sequence[Result]) -> list[list[Result]]:
     """Return results in lists that differ by the training seed alone, which comes once in each."""
     groups, seen = defaultdict[Any, list[Result]](list), Counter[Any]()
     for n, each in enumerate(results):
-        kind = each.setting or n, each.row.get("side")
-        of_seed = kind, each.train_seed, n if each.train_seed is None else 0
+        kind, seed = (each.setting or n, each.row.get("side")), _seed(each)
+        of_seed = kind, seed, n if seed is None else 0
         groups[kind, seen[of_seed]].append(each)  # a copied run is no further sample
         seen[of_seed] += 1
-    return list(groups.values())
+    return [sorted(runs, key=lambda run: _seed(run) or 0) for runs in groups.values()]
 
 
 def over_seeds(results: Sequence[Result]) -> list[Row]:
@@ -82,6 +78,10 @@ def over_seeds(results: Sequence[Result]) -> list[Row]:
             row[name] = told if told[1:] != told[:-1] else told[0]
         rows.append(row)
     return rows
+
+
+def _seed(result: Result) -> int | None:
+    return result.noted.get("train_seed")
 
 
 def _compared(row: Row) -> list[str]:
@@ -155,7 +155,7 @@ def _difference(best: Sequence[Result], other: Sequence[Result]) -> list[str]:
     trained = [runs for runs in pair if runs[0].setting]
     why = ", of these networks: only several seeds of each compare settings" * bool(trained)
     if trained and all(runs[1:] for runs in trained):
-        seeds = [[run.train_seed for run in runs] for runs in trained]
+        seeds = [[*map(_seed, runs)] for runs in trained]
         is_paired = seeds[0] == seeds[-1] and None not in seeds[0]
         found = difference(a, b, are_paired=is_paired or len(trained) == 1)
         how = (", paired" if is_paired else ", unpaired") * (len(trained) == 2)
@@ -191,16 +191,11 @@ def comparison(results: Sequence[Result]) -> str:
     for task in dict.fromkeys(tasks):
         alike = [each for each, of in zip(results, tasks, strict=True) if of == task]
         rows = [each.row for each in alike] + over_seeds(alike)
-        episodes, first = max(row.get("episodes", 0) for row in rows), rows[0]
         how, columns = "exactly", [n for n in EXACT if any(n in row for row in rows)]
-        if episodes:
-            how, columns = f"{episodes:,} games, seed {first['seed']}", [*SAMPLED]
-        named = []
-        for row in rows:
-            n = row.get("episodes", 0)
-            named.append((printable(row["agent"]) + f", {n:,} games" * (n < episodes), row))
-        text += [", ".join([first["env"], *options_of(first), how])]
-        text += table(cells_of(named, columns))
+        if "episodes" in rows[0]:
+            how, columns = f"games of seed {rows[0]['seed']}", SAMPLED
+        text += [", ".join([task[0], *options_of(rows[0]), how])]
+        text += table(cells_of([(printable(row["agent"]), row) for row in rows], columns))
         if told := differences(alike):
             text += ["differences, 95 % intervals", *(f"  {line}" for line in told)]
     return "\n".join(text)

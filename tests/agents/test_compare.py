@@ -65,7 +65,7 @@ def test_a_trained_agent_is_watched_as_any_side_that_it_has_learned(runs):
 def test_named_agents_play_the_boards_of_the_runs(runs, tmp_path):
     done = command("compare", runs / "small", "optimal", tmp_path, *QUICK)
     assert f"{tmp_path} holds no run: left out" in done.stderr
-    assert done.stdout.count("Tiles2048-v0, 20 games") == 1
+    assert done.stdout.count("Tiles2048-v0, shape=[2, 2]") == 1
     assert f"{tmp_path} holds no run: give" in refused("compare", tmp_path, tmp_path)
 
 
@@ -100,7 +100,7 @@ def test_an_interrupt_loses_no_row(runs, tmp_path, monkeypatch, words, moves, n_
     for row in others:
         assert row["agent"].endswith(", stopped")
         assert row["agent"] in done.stdout
-        assert f"{row['episodes']} games" in done.stdout
+        assert row["episodes"] in done.stdout
 
 
 def test_named_agents_play_every_task_of_the_runs(tmp_path):
