@@ -210,12 +210,10 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
         task = replace(Task.of(config.env, options), sides=task.sides)
     kind = type(learner).Settings
     default, settings = vars(kind()), vars(read_settings(kind, config.settings))
-    noted = {
-        "train_seed": config.seed,
-        "budget": config.budgets or config.budget,
-        "settings": {n: v for n, v in settings.items() if v != default[n]},
-        "versions": {"agent": config.agent_version} | runs.installed(),
-    }
+    changed = {n: v for n, v in settings.items() if v != default[n]}
+    versions = {"agent": config.agent_version} | runs.installed()
+    noted = {"train_seed": config.seed, "settings": changed, "versions": versions}
+    noted["budget"] = config.budgets or config.budget
     setting = f"{replace(config, seed=0).key} {path.relative_to(folder)}"
     return Player(learner, name, task, run, setting, noted)
 

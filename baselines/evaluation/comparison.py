@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.evaluation.intervals import Difference, difference
+from baselines.evaluation.intervals import difference
 from baselines.evaluation.rows import (
     OUTCOMES,
     Row,
@@ -71,8 +71,8 @@ def over_seeds(results: Sequence[Result]) -> list[Row]:
         first, notes = runs[0].row, [noted(run) for run in runs]
         row = {name: first[name] if name in SHARED else None for name in first}
         row |= {"agent": _name(runs), "interval_method": OVER_SEEDS}
-        found = difference(_values(runs), np.zeros(1), are_paired=True)
-        row |= _estimated(_compared(first), *found[:3])
+        found, _ = difference(_values(runs), np.zeros(1), are_paired=True)
+        row |= _estimated(_compared(first), found)
         for name in notes[0]:
             told = [each.get(name) for each in notes]
             row[name] = told if told[1:] != told[:-1] else told[0]
@@ -93,13 +93,13 @@ def _values(runs: Sequence[Result]) -> NDArray[np.float64]:
     return np.array([[run.row[name] for run in runs] for name in _compared(runs[0].row)])
 
 
-def _estimated(names: Sequence[str], *found: NDArray[np.float64]) -> Row:
-    """Return estimates of columns, and their bounds, as columns of a row."""
+def _estimated(names: Sequence[str], found: NDArray[np.float64]) -> Row:
+    """Return estimates `(3, k)`, or without bounds `(1, k)`, as columns of a row."""
     row: Row = {"interval_of": names[0]}
-    for name, *values in zip(names, *found, strict=False):
+    for name, values in zip(names, found.T, strict=False):
         prefix = f"{name}_" * (name != names[0])
         most = math.inf if name == "mean" and "win" not in names else 1  # of fractions and outcomes
-        told = [float(np.clip(value, -most, most)) for value in values]
+        told = values.clip(-most, most).tolist()
         row |= zip((name, f"{prefix}low", f"{prefix}high"), told, strict=False)
     return row
 
@@ -157,30 +157,28 @@ def _difference(best: Sequence[Result], other: Sequence[Result]) -> list[str]:
     if trained and all(runs[1:] for runs in trained):
         seeds = [[*map(_seed, runs)] for runs in trained]
         is_paired = seeds[0] == seeds[-1] and None not in seeds[0]
-        found = difference(a, b, are_paired=is_paired or len(trained) == 1)
+        found, needed = difference(a, b, are_paired=is_paired or len(trained) == 1)
         how = (", paired" if is_paired else ", unpaired") * (len(trained) == 2)
-        advice = _advice(found, min(map(len, trained)), "seed")
-        lines.append(f"{title}: {_told(_estimated(names, *found[:3]))} over seeds{how}{advice}")
+        advice = _advice(found[:, 0], needed[0] - min(map(len, trained)), "seed")
+        lines.append(f"{title}: {_told(_estimated(names, found))} over seeds{how}{advice}")
         title, why = "  of these networks", ""
     n = min(len(run.returns) for runs in pair for run in runs)
     games = [np.mean([run.returns[:n] for run in runs], axis=0, keepdims=True) for runs in pair]
     if n > 1 and np.ptp(games[0] - games[1]):
-        found = difference(*games, are_paired=True)
-        advice = why if trained else _advice(found, n, "game")
-        lines.append(f"{title}: {_told(_estimated(names, *found[:3]))} over games{advice}")
+        found, needed = difference(*games, are_paired=True)
+        advice = why if trained else _advice(found[:, 0], needed[0] - n, "game")
+        lines.append(f"{title}: {_told(_estimated(names, found))} over games{advice}")
     elif not n and not lines:
-        told = _told(_estimated(names, a.mean(axis=1) - b.mean(axis=1)))
-        lines.append(f"{title}: {told}, exactly{why}")
+        found = (a.mean(axis=1) - b.mean(axis=1))[None]
+        lines.append(f"{title}: {_told(_estimated(names, found))}, exactly{why}")
     return lines
 
 
-def _advice(found: Difference, n: int, thing: str) -> str:
-    """Return how many more seeds or games of each would tell apart what n of them do not."""
-    if not found.low[0] <= 0 <= found.high[0]:
+def _advice(found: NDArray[np.float64], missing: float, thing: str) -> str:
+    """Return how many more seeds or games of each would tell apart what these do not."""
+    if not found[1] <= 0 <= found[2]:
         return ""
-    if not np.isfinite(needed := float(found.needed[0])):
-        return ", not separable"
-    more = counted(max(1, math.ceil(needed) - n), f"more {thing}")
+    more = counted(max(1, math.ceil(min(missing, 1e9))), f"more {thing}")
     return f", not separable: about {more} would tell them apart"
 
 

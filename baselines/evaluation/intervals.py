@@ -2,13 +2,14 @@
 
 from math import sqrt
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tile_envs.errors import extra
 
+Values = NDArray[np.float64]
 UPPER, POWER = 0.975, 0.8
 """The confidence of each bound, and the power of samples that are advised."""
 
@@ -49,25 +50,19 @@ def _hall(scores: NDArray[np.float64]) -> tuple[float, float]:
     return _rounded(*(mean - t * scores.std(ddof=1) / sqrt(n)).clip(min=0))
 
 
-class Difference(NamedTuple):
-    """A difference of means, its bounds, and the size of samples that would tell it from 0."""
+def difference(a: Values, b: Values, *, are_paired: bool) -> tuple[Values, Values]:
+    """Return how far the means of two samples differ, `(..., n)` and `(..., m)`, with bounds.
 
-    mean: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    needed: NDArray[np.float64]
-
-
-def difference(a: NDArray[Any], b: NDArray[Any], *, are_paired: bool) -> Difference:
-    """Return the difference of the means of two samples, `(..., n)` and `(..., m)`.
+    They are stacked, `(3, ...)`: mean, low, high.  With them comes the size of both samples that
+    would tell them apart.
 
     Of pairs, which differ by d, the interval is Student's, mean(d) ± t s(d) / √n with n - 1 degrees
     of freedom.  Else it is Welch's, mean(a) - mean(b) ± t √(u + v), with u = s(a)² / n and
     v = s(b)² / m, and (u + v)² / (u² / (n - 1) + v² / (m - 1)) degrees of freedom: Welch 1947, "The
     generalization of 'Student's' problem when several different population variances are involved".
 
-    Samples of the size `needed` tell a difference of this mean and spread from 0 four times in
-    five: (z(0.975) + z(0.8))² s² / mean² + z(0.975)² / 2, with s² = s(d)², or s(a)² + s(b)².
+    Samples of that size tell a difference of this mean and spread from 0 four times in five:
+    (z(0.975) + z(0.8))² s² / mean² + z(0.975)² / 2, with s² = s(d)², or s(a)² + s(b)².
     Guenther 1981, "Sample size formulas for normal theory t tests".
     """
     with extra("baselines"):
@@ -83,7 +78,7 @@ def difference(a: NDArray[Any], b: NDArray[Any], *, are_paired: bool) -> Differe
         freedom = np.nan_to_num(sum(errors) ** 2 / sum(parts), nan=1.0)  # where nothing varies
         half = stdtrit(freedom, UPPER) * np.sqrt(sum(errors))
         needed = (z + NormalDist().inv_cdf(POWER)) ** 2 * sum(variances) / mean**2 + z**2 / 2
-    return Difference(mean, mean - half, mean + half, needed)
+    return np.stack([mean, mean - half, mean + half]), needed
 
 
 def _gaffke(outcomes: NDArray[np.float64]) -> tuple[float, float]:

@@ -72,17 +72,15 @@ def table(lines: Sequence[Sequence[str]]) -> list[str]:
 
 def cells_of(rows: Sequence[tuple[str, Row]], columns: Sequence[str]) -> list[list[str]]:
     """Return the cells of a table of rows, each after a name, below its headings."""
+
+    def cell(row: Row, name: str) -> str:
+        if name.endswith("low"):
+            return interval_text(row, name)
+        return "" if row.get(name) is None else shown(name, row[name])
+
     known = ["low" if column.endswith("low") else column for column in columns]
     lines = [["", *(HEADINGS.get(column, column) for column in known)]]
-    return lines + [[name, *(_cell_text(row, column) for column in columns)] for name, row in rows]
-
-
-def _cell_text(row: Row, column: str) -> str:
-    if column.endswith("low"):
-        return interval_text(row, column)
-    if column == "seconds":
-        return f"{row[column]:.1f}"
-    return "" if row.get(column) is None else shown(column, row[column])
+    return lines + [[name, *(cell(row, column) for column in columns)] for name, row in rows]
 
 
 def shown(column: str, value: float) -> str:
