@@ -257,7 +257,7 @@ def with_path(player: Player, word: str = "") -> Player:
     if not (path := player.noted.get("path")):
         return player
     setting = player.setting if player.run else f"{word} {player.task.key}"
-    name = player.name if player.name.startswith(path) else f"{path} ({player.name})"
+    name = player.name if player.name.startswith(f"{path} (") else f"{path} ({player.name})"
     return player._replace(name=name, setting=setting)
 
 

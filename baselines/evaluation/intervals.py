@@ -78,7 +78,7 @@ def difference(a: Values, b: Values, *, are_paired: bool) -> tuple[Values, Value
         freedom = np.nan_to_num(sum(errors) ** 2 / sum(parts), nan=1.0)  # where nothing varies
         half = stdtrit(freedom, UPPER) * np.sqrt(sum(errors))
         needed = (z + NormalDist().inv_cdf(POWER)) ** 2 * sum(variances) / mean**2 + z**2 / 2
-    return np.stack([mean, mean - half, mean + half]), needed
+    return np.stack([mean, (mean - half).round(6), (mean + half).round(6)]), needed
 
 
 def _gaffke(outcomes: NDArray[np.float64]) -> tuple[float, float]:
