@@ -6,14 +6,17 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from baselines import agents
 from baselines.agents import STRONG_FOLDER, Task, instance
-from baselines.evaluation.rows import NO_GAMES, Result
+from baselines.evaluation.comparison import NO_GAMES, Result
+from baselines.evaluation.rows import SUFFIXES, Row
 from baselines.evaluation.sampled import evaluated
 from baselines.search.options import DEEPEST, SearchOptions
+from baselines.settings import check_file, read_settings
 from baselines.training import run_folder as runs
 from baselines.training.learner import Learner, learner_class
 from baselines.training.run_folder import Run
@@ -32,19 +35,16 @@ class Player(NamedTuple):
         name: Its name in rows.
         task: What it plays; the sides of a trained agent are those that it has learned.
         run: The run that it comes from, if it does.
-        how: Of a run, which model plays, and with which search.
+        setting: What trained agents share that differ in the seed alone; "" of others.
+        noted: What files of rows say of its training.
     """
 
     agent: Agent
     name: str
     task: Task
     run: Run | None = None
-    how: str = ""
-
-    @property
-    def recipe(self) -> str:
-        """What runs share that differ in the seed alone; "" without a run."""
-        return f"{replace(self.run.config, seed=0).key} {self.how}" if self.run else ""
+    setting: str = ""
+    noted: Row = {}
 
     def sides_to_evaluate(self, side: str | None, exact: bool) -> tuple[str | None, ...]:
         """Return the sides of rows: all, or the one asked for (sampled, also "random", "both")."""
@@ -121,11 +121,15 @@ def open_player(
             player = _of_file(Path(name), task, options)
         else:
             made = make_agent(name, task.game, seed, **options)
-            player = Player(made, name.rpartition(":")[2], task)
+            player = Player(made, name.rpartition(":")[2], task, noted={"settings": options})
     if player.run and not (player.run.finished or unfinished):
         advice = "continue it with train --resume, or add --unfinished to evaluate it as it is"
         raise UsageError(f"{agent} is unfinished: {advice}.")
-    return _searching(player, search, search_options)
+    player = _searching(player, search, search_options)
+    if not isinstance(agent, str | Path) or not (names_run(name) or names_file(name)):
+        return player
+    player = player._replace(noted=player.noted | {"path": name})
+    return with_path(player, name) if name.endswith(runs.MODEL_SUFFIX) else player
 
 
 def _of_object(
@@ -157,7 +161,7 @@ def _of_file(path: Path, task: Task, options: Mapping[str, Any]) -> Player:
         said = f"{path} has no {runs.CONFIG} of a run beside it: loading it runs code that it holds"
         print(printable(said), file=sys.stderr)
     model = instance(SB3Model, {"path": path, "env": make(task.env, task.env_kwargs)}, **options)
-    return Player(model, model.name, task)
+    return Player(model, model.name, task, noted=model.noted)
 
 
 def _strong(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None) -> Player:
@@ -169,7 +173,9 @@ def _strong(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
         other = "give a run that has learned it (of best: --agent RUN)"
         raise UsageError(f"strong plays {names} on 4×4, not {game}: {other}.")
     try:
-        return _of_run(str(folder), None, None)._replace(name=agents.STRONG, task=task, run=None)
+        return _of_run(str(folder), None, None)._replace(
+            name=agents.STRONG, task=task, run=None, setting=""
+        )
     except UsageError as error:
         raise UsageError(f"{folder} comes with tile-envs: {error} Install it again.") from error
 
@@ -202,7 +208,14 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
     if env_kwargs:
         options = {**task.env_kwargs, **env_kwargs}
         task = replace(Task.of(config.env, options), sides=task.sides)
-    return Player(learner, name, task, run, str(path.relative_to(folder)))
+    kind = type(learner).Settings
+    default, settings = vars(kind()), vars(read_settings(kind, config.settings))
+    changed = {n: v for n, v in settings.items() if v != default[n]}
+    versions = {"agent": config.agent_version} | runs.installed()
+    noted = {"train_seed": config.seed, "settings": changed, "versions": versions}
+    noted["budget"] = config.budgets or config.budget
+    setting = f"{replace(config, seed=0).key} {path.relative_to(folder)}"
+    return Player(learner, name, task, run, setting, noted)
 
 
 def _searching(player: Player, depth: int | None, options: Mapping[str, Any]) -> Player:
@@ -223,7 +236,8 @@ def _searching(player: Player, depth: int | None, options: Mapping[str, Any]) ->
     decide = [name for name in given if name not in ("threads", "table")]
     values = [f"{name} {options[name]}".removesuffix(".0") for name in decide]
     how = ", ".join([f" {depth}-ply", *values])
-    return player._replace(agent=agent, name=player.name + how, how=player.how + how)
+    setting = player.setting and player.setting + how
+    return player._replace(agent=agent, name=player.name + how, setting=setting)
 
 
 def make_agent(name: str | type[Any], game: Game, seed: int = 0, **options: Any) -> Agent:
@@ -235,10 +249,34 @@ def make_agent(name: str | type[Any], game: Game, seed: int = 0, **options: Any)
     return agent
 
 
-def with_path(player: Player, name: str) -> Player:
-    """Return a player, of a run or a file with its path before its name."""
-    is_path = names_run(name) or names_file(name)
-    return player._replace(name=f"{name} ({player.name})") if is_path else player
+def with_path(player: Player, word: str = "") -> Player:
+    """Return a player with the path that it comes from before its name.
+
+    Files of models that one word of a command stands for are seeds of one setting.
+    """
+    if not (path := player.noted.get("path")):
+        return player
+    setting = player.setting if player.run else f"{word} {player.task.key}"
+    name = player.name if player.name.startswith(f"{path} (") else f"{path} ({player.name})"
+    return player._replace(name=name, setting=setting)
+
+
+def expand(agents: Sequence[str], out: Path | None) -> dict[str, str]:
+    """Return the names of a command's agents, each with the word that it comes from.
+
+    A word with a `*`, which the shell has not replaced, stands for all paths that match.
+    """
+    if out:
+        check_file(out, SUFFIXES, "--out is")
+    if not agents:
+        raise UsageError("give agents: their names, or folders of runs, such as runs/*.")
+    found = dict[str, str]()
+    for word in agents:
+        is_pattern = "*" in word and not Path(word).exists()
+        if not (names := sorted(glob(word)) if is_pattern else [word]):
+            raise UsageError(f"no file or folder matches {word!r}.")
+        found |= dict.fromkeys(names, word) | found
+    return found
 
 
 def play_all(
@@ -259,8 +297,7 @@ def play_all(
         else:
             row, record = evaluated(*game, episodes, seed, player.name, progress)
             returns = record.returns
-        seed_of_run = player.run.config.seed if player.run else None
-        yield Result(row, player.recipe, returns, seed_of_run)
+        yield Result(row, player.setting, returns, player.noted)
 
 
 def load(path: str | Path, env: AnyEnv | None = None) -> Agent:

@@ -183,6 +183,8 @@ COMMANDS = [
     ("solve --import=", "--import"),
     ("evaluate :Agent", "module ''"),
     ("train qtable --games 1 --out=", "''"),
+    ("compare none-*/best_model.zip", "none-*/best_model.zip"),
+    ("compare random greedy --exact", "shape"),
 ]
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from baselines.commands import options
+from baselines.evaluation.comparison import Result, seeds_text, write_results
 from baselines.evaluation.confined import SUFFIX, text_of
 from baselines.evaluation.judging import ENV, SECONDS, judge
-from baselines.evaluation.rows import SUFFIXES, Result, block, seeds_text, write_results
+from baselines.evaluation.rows import block
 from baselines.evaluation.sampled import Stopped
-from baselines.players import Player, open_player, play_all, with_path
+from baselines.players import Player, expand, open_player, play_all, with_path
 from baselines.search.placing import ValuePlacer
-from baselines.settings import Count, Positive, check_file
+from baselines.settings import Count, Positive
 from tile_envs.errors import UsageError
 
 
@@ -51,10 +52,7 @@ def evaluate(
             instead of the environment's placer.
         placer_depth: The depth of that placer's search, in moves of the player; 1 if not given.
     """
-    if out:
-        check_file(out, SUFFIXES, "--out is")
-    if not agents:
-        raise UsageError("evaluate needs an agent: its name, or the folder of its run.")
+    named = expand(agents, out)
     if placer_agent is None and placer_depth is not None:
         raise UsageError("--placer-depth needs --placer-agent.")
     if placer_agent is not None and (exact or "placer" in playing.env_kwargs):
@@ -62,7 +60,7 @@ def evaluate(
     how: Any = {"agent_kwargs": agent_kwargs, "unfinished": unfinished, **vars(playing)}
     results, failures = list[Result](), list[str]()
     try:
-        for name in agents:
+        for name, word in named.items():
             played: Iterable[Result]
             if name.endswith(SUFFIX):
                 env, task = playing.env, playing.env_kwargs
@@ -75,10 +73,10 @@ def evaluate(
                 if row["failed"] == row["episodes"]:
                     failures.append(f"{file} has failed in every game: {row['failure']}")
                     continue
-                played = [Result(row)]
+                played = [Result(row, noted={"path": name})]
             else:
                 player = open_player(name, seed=seed, **how)
-                player = with_path(player, name) if agents[1:] else player
+                player = with_path(player, word) if named.keys() - {name} else player
                 if placer_agent is not None:
                     player = _placed_by(placer_agent, placer_depth or 1, player, unfinished)
                 sides = player.sides_to_evaluate(side, exact)

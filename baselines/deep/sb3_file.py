@@ -3,6 +3,7 @@
 What is in a file decides which algorithm it is of.  To load one runs code that it holds.
 """
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,11 @@ class SB3Model:
             suitable = (kind for kind in KINDS if OWN.get(kind, "policy_class") in entries)
             kind = next(k for k in suitable if issubclass(policy, (*k.policy_aliases.values(),)))
             self._model, self.name = kind.load(path, custom_objects=UNUSED), kind.__name__
+            usual = inspect.signature(kind).parameters
+            numbers = {n: v for n, v in entries.items() if isinstance(v, int | float)}
+            numbers = {n: v for n, v in numbers.items() if n in usual and v != usual[n].default}
+            seed, budget = numbers.pop("seed", None), {"moves": entries["num_timesteps"]}
+            self.noted = {"train_seed": seed, "budget": budget, "settings": numbers}
             spaces = self._model.observation_space, self._model.action_space
             check_for_correct_spaces(wrapped, *spaces)
         except Exception as error:  # zipfile, torch and pickle raise a dozen kinds

@@ -1,4 +1,4 @@
-"""Intervals of 95 % confidence: of the mean of scores or outcomes, and of a fraction of games."""
+"""Intervals of 95 % confidence: of means, of fractions of games, and of differences."""
 
 from math import sqrt
 from statistics import NormalDist
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from tile_envs.errors import extra
 
-UPPER = 0.975
-"""The confidence of each bound."""
+Values = NDArray[np.float64]
+UPPER, POWER = 0.975, 0.8
+"""The confidence of each bound, and the power of samples that are advised."""
 
 
 def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dict[str, Any]:
@@ -20,7 +21,7 @@ def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dic
     if are_outcomes and len(results) > 1:
         (low, high), method = _gaffke(results), "Gaffke's bounds"
     elif np.ptp(results):
-        (low, high), method = interval_of_t(results, are_scores=True), "Hall's transformation"
+        (low, high), method = _hall(results), "Hall's transformation"
     return {"low": low, "high": high, "interval_method": method}
 
 
@@ -33,23 +34,51 @@ def interval_of_fraction(count: int, n: int) -> tuple[float, float]:
     return _rounded(max(0.0, middle - half), min(1.0, middle + half))
 
 
-def interval_of_t(values: NDArray[np.float64], *, are_scores: bool = False) -> tuple[float, float]:
-    """Return Student's interval of the mean of values `(n,)`, n > 1.
+def _hall(scores: NDArray[np.float64]) -> tuple[float, float]:
+    """Return Student's interval of the mean of scores `(n,)`, n > 1, corrected for their skewness.
 
-    That of scores, none of which is below 0, is corrected for their skewness: Hall 1992, "On the
-    removal of skewness by transformation", the cubic transformation.
+    No score is below 0.  Hall 1992, "On the removal of skewness by transformation", the cubic one.
     """
     with extra("baselines"):  # late: scipy takes a second, which only those who ask should wait
         from scipy.special import stdtrit
 
-    n, mean = len(values), values.mean()
+    n, mean = len(scores), scores.mean()
     t = float(stdtrit(n - 1, UPPER)) * np.array([1, -1])
-    if are_scores:
-        shift = ((values - mean) ** 3).mean() / values.std() ** 3 / sqrt(n)
-        if abs(shift) > 1e-9:  # else the transformation is the identity
-            t = 3 / shift * (np.cbrt(1 + shift * (t - shift / 6)) - 1)
-    bounds = mean - t * values.std(ddof=1) / sqrt(n)
-    return _rounded(*bounds.clip(min=0 if are_scores else None))
+    shift = ((scores - mean) ** 3).mean() / scores.std() ** 3 / sqrt(n)
+    if abs(shift) > 1e-9:  # else the transformation is the identity
+        t = 3 / shift * (np.cbrt(1 + shift * (t - shift / 6)) - 1)
+    return _rounded(*(mean - t * scores.std(ddof=1) / sqrt(n)).clip(min=0))
+
+
+def difference(a: Values, b: Values, *, are_paired: bool) -> tuple[Values, Values]:
+    """Return how far the means of two samples differ, `(..., n)` and `(..., m)`, with bounds.
+
+    They are stacked, `(3, ...)`: mean, low, high.  With them comes the size of both samples that
+    would tell them apart.
+
+    Of pairs, which differ by d, the interval is Student's, mean(d) ± t s(d) / √n with n - 1 degrees
+    of freedom.  Else it is Welch's, mean(a) - mean(b) ± t √(u + v), with u = s(a)² / n and
+    v = s(b)² / m, and (u + v)² / (u² / (n - 1) + v² / (m - 1)) degrees of freedom: Welch 1947, "The
+    generalization of 'Student's' problem when several different population variances are involved".
+
+    Samples of that size tell a difference of this mean and spread from 0 four times in five:
+    (z(0.975) + z(0.8))² s² / mean² + z(0.975)² / 2, with s² = s(d)², or s(a)² + s(b)².
+    Guenther 1981, "Sample size formulas for normal theory t tests".
+    """
+    with extra("baselines"):
+        from scipy.special import stdtrit
+
+    samples = [a - b] if are_paired else [a, b]
+    sizes = [sample.shape[-1] for sample in samples]
+    variances = [sample.var(axis=-1, ddof=1) for sample in samples]
+    errors = [variance / n for variance, n in zip(variances, sizes, strict=True)]
+    mean, z = a.mean(axis=-1) - b.mean(axis=-1), NormalDist().inv_cdf(UPPER)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = [error**2 / (n - 1) for error, n in zip(errors, sizes, strict=True)]
+        freedom = np.nan_to_num(sum(errors) ** 2 / sum(parts), nan=1.0)  # where nothing varies
+        half = stdtrit(freedom, UPPER) * np.sqrt(sum(errors))
+        needed = (z + NormalDist().inv_cdf(POWER)) ** 2 * sum(variances) / mean**2 + z**2 / 2
+    return np.stack([mean, (mean - half).round(6), (mean + half).round(6)]), needed
 
 
 def _gaffke(outcomes: NDArray[np.float64]) -> tuple[float, float]:

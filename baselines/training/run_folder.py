@@ -42,7 +42,8 @@ FORMAT = 7
 PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
 
 
-def _versions() -> dict[str, str]:
+def installed() -> dict[str, str]:
+    """Return the versions of this package and of the libraries that results depend on."""
     versions = {"tile-envs": __version__}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):  # numpy and gymnasium are enough for some agents
@@ -55,7 +56,7 @@ class Run:
     """A run as its folder notes it."""
 
     config: RunConfig
-    versions: dict[str, str] = field(default_factory=_versions)  # that it began with
+    versions: dict[str, str] = field(default_factory=installed)  # that it began with
     seconds: Weight = 0.0  # of learning, at the last checkpoint
     finished: bool = False
     # Of a copy for playing: the run's `games_played`, this package's `version`, a copied `model`.

@@ -183,6 +183,8 @@ def test_the_command_writes_rows(tmp_path):
     del same["moves_per_second"]
     assert row | json.loads(json.dumps(same)) == row
     assert list(cells) == list(row)
+    noted = ["interval_of", "train_seed", "budget", "settings", "path", "versions", "date"]
+    assert list(row)[-len(noted) :] == noted
     assert [json.loads(cells[n]) for n in ("env_kwargs", "reach")] == [SMALL, row["reach"]]
 
 

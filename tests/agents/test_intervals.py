@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from baselines.agents import RandomAgent, Task
-from baselines.evaluation.intervals import interval_of_fraction, interval_of_mean
+from baselines.evaluation.intervals import difference, interval_of_fraction, interval_of_mean
 from baselines.evaluation.rows import block
 from baselines.evaluation.sampled import Record, play, summary
 from benchmarks.results import FOLDER, read
@@ -39,6 +39,21 @@ def test_intervals_of_fractions_are_those_that_wilson_published():
     for counts, bounds in published.items():  # Newcombe 1998, table I, method 3
         assert interval_of_fraction(*counts) == pytest.approx(bounds, abs=5e-5)
     assert interval_of_fraction(20, 20) == pytest.approx((1 - 0.1611, 1), abs=5e-5)
+
+
+@pytest.mark.parametrize(("n", "m", "are_paired"), [(5, 5, True), (5, 5, False), (4, 9, False)])
+def test_intervals_over_seeds_cover_the_difference_of_equal_settings(n, m, are_paired):
+    luck = np.random.default_rng(0).normal(900, 50, (10_000, n + m))
+    (_, low, high), _ = difference(luck[:, :n], luck[:, n:], are_paired=are_paired)
+    assert ((low <= 0) & (high >= 0)).mean() == pytest.approx(0.95, abs=0.01)
+
+
+def test_as_many_seeds_as_are_needed_tell_settings_apart_four_times_in_five():
+    a, b = np.tile([10.0, -2.0], 50), np.zeros(100)  # whose means differ by 4
+    n = int(np.ceil(difference(a, b, are_paired=True)[1]))
+    drawn = np.random.default_rng(0).normal(4, 6, (5_000, n))
+    (_, low, _), _ = difference(drawn, b[:n], are_paired=True)
+    assert (low > 0).mean() == pytest.approx(0.8, abs=0.03)
 
 
 def row_of(results, faces=()):

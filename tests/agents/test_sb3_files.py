@@ -1,5 +1,6 @@
 """Models of Stable-Baselines3 and sb3-contrib by their files, written in another process."""
 
+import json
 import shutil
 
 import gymnasium as gym
@@ -8,6 +9,7 @@ import pytest
 from commands import command, python, refused, typed
 
 from baselines import evaluate, load
+from baselines.evaluation.rows import read_rows
 
 WRITING = """
 import sys
@@ -28,6 +30,8 @@ for kind, wrappers, how in (
 ):
     model = kind("MlpPolicy", envs(*wrappers), seed=0, **how).learn(64)
     model.save(f"{sys.argv[1]}/{kind.__name__}")
+    model.seed = 1
+    model.save(f"{sys.argv[1]}/{kind.__name__}-1")
 """
 WRAPPERS = {"MaskablePPO": (), "DQN": ("ReplaceIllegal",), "QRDQN": ("ReplaceIllegal",)}
 WRAPPERS["PPO"] = ("ReplaceIllegal", "OneHotPlanes", "FlatObservation")
@@ -46,7 +50,7 @@ def test_a_file_plays_legal_actions_by_its_algorithm(folder, name, tmp_path):
     file, wrappers = folder / f"{name}.zip", WRAPPERS[name]
     named = ("--wrappers", *wrappers) if wrappers else ()
     done = typed("evaluate", file, *GAME, "--episodes", 20, *named)
-    assert done.startswith(f"{name} on Tiles2048-v0, shape=[2, 2]")
+    assert done.startswith(f"{file} ({name}) on Tiles2048-v0, shape=[2, 2]")
     typed("record", file, *GAME, *named, "--out", tmp_path / "a.npz", "--format", "npz")
     played = np.load(tmp_path / "a.npz")
     assert played["action_masks"][np.arange(len(played["actions"])), played["actions"]].all()
@@ -81,13 +85,19 @@ def test_what_does_not_fit_is_said_in_one_line(folder, tmp_path):
         load(folder / "DQN.zip")
 
 
-def test_files_are_named_by_their_paths_beside_others(folder, tmp_path):
-    other = tmp_path / "other.zip"
-    shutil.copy(folder / "MaskablePPO.zip", other)
+def test_files_are_named_by_their_paths_and_grouped_by_patterns(folder, tmp_path):
+    files, out = [folder / "MaskablePPO.zip", folder / "MaskablePPO-1.zip"], tmp_path / "rows.csv"
     for name in ("compare", "evaluate"):
-        said = typed(name, folder / "MaskablePPO.zip", other, *GAME, "--episodes", 5)
-        assert str(folder / "MaskablePPO.zip") in said
-        assert str(other) in said
+        typed(name, *files, *GAME, "--episodes", 5, "--out", out)
+        rows = read_rows(out)
+        assert [row["path"] for row in rows] == [*map(str, files)]
+        assert all(row["agent"].startswith(row["path"]) for row in rows)
+        typed(name, folder / "MaskablePPO*.zip", *GAME, "--episodes", 5, "--out", out)
+        *rows, mean = read_rows(out)
+        assert [row["train_seed"] for row in rows] == ["1", "0"]
+        assert json.loads(rows[0]["settings"]) == {"n_steps": 8, "batch_size": 16, "n_epochs": 1}
+        assert mean["interval_of"] == "mean"
+        assert f"{folder}/none*.zip" in refused(name, folder / "none*.zip", *GAME)
 
 
 @pytest.mark.parametrize(("name", "beside"), [("model.zip", "progress.csv"), ("best.zip", "a")])

@@ -16,7 +16,7 @@ from test_runs import arrays_of, copied
 
 from baselines.agents import Task
 from baselines.commands.train import side_by_side
-from baselines.evaluation.rows import Result, differences, over_seeds
+from baselines.evaluation.comparison import Result, differences, over_seeds
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
 from baselines.seeds import (
@@ -127,7 +127,7 @@ def test_seeds_are_averaged_with_an_interval_over_seeds(seeds, tmp_path):
         assert row["interval_method"] == "Student's, over seeds"
         assert row["low"] <= row["win"] <= row["high"]
     said = typed("compare", *runs, "random", "--episodes", 50, "--side", "X")
-    assert re.search(r"q-5 \(qtable\) and 1 more seed − random: [\d.]+ \([\d.]+ to [\d.]+\)", said)
+    assert re.search(r"q-5 \(qtable\) and 1 more seed − random: mean .* over seeds", said)
 
 
 def judged(name, returns):
@@ -139,13 +139,14 @@ def test_differences_are_paired_game_by_game():
     luck = np.random.default_rng(0).normal(0, 1000, 400)
     even = np.tile([3.0, -1.0], 200)
     (line,) = differences([judged("a", luck + even), judged("b", luck)])
-    assert line == "a − b: 1 (0.803 to 1.2)"  # in games of its own, 100 would hide in the luck
-    seeds = [judged("a", luck + even + more)._replace(recipe="a") for more in (-4, 4)]
-    assert differences([*seeds, judged("b", luck)]) == ["a and 1 more seed − b: 1 (0.803 to 1.2)"]
+    assert "a − b: mean 1 (0.803 to 1.2)" in line  # in games of its own, 100 would hide in the luck
+    seeds = [judged("a", luck + even + more)._replace(setting="a") for more in (-4, 4)]
+    over_seeds, of_networks = differences([*seeds, judged("b", luck)])
+    assert "a and 1 more seed − b: mean 1 (-49.8 to 51.8) over seeds" in over_seeds
+    assert "mean 1 (0.803 to 1.2)" in of_networks
     noise = np.random.default_rng(1).normal(0, 1000, 400)
     (line,) = differences([judged("a", luck + 5), judged("b", noise)])
-    needed = int(re.search(r"not separable: about ([\d,]+) games", line)[1].replace(",", ""))
-    assert needed > 400
+    assert int(re.search(r"about ([\d,]+) more games", line)[1].replace(",", "")) > 400
     assert differences([judged("a", luck), judged("b", luck)]) == []
 
 
