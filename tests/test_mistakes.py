@@ -2,6 +2,7 @@
 
 import os
 from functools import partial
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -11,6 +12,7 @@ from placers import LastCell
 
 from baselines import evaluate, evaluate_exactly, judge, load, questions, regret, solve, train
 from baselines.agents import GreedyAgent
+from baselines.arrays import write_arrays
 from baselines.deep.dqn import DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import Neural
@@ -44,6 +46,9 @@ def files_of(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
+SHAPE_TWICE = '--shape 2 3 --env-kwargs {"shape":[2,2]}'
+SHAPED = ("train qtable --env Tiles2048-v0", "evaluate greedy", "compare greedy", "watch greedy")
+SHAPED += ("record greedy --out r", "grade x", "solve", "best --board 2", "play --hints optimal")
 COMMANDS = [
     ("train random", "'random' qtable ntuple"),
     ("train ntuple --side X", "2048 'X'"),
@@ -121,6 +126,11 @@ COMMANDS = [
     ("play --against ntuple", "ntuple learn qtable"),
     ("play --hints random --against random", "--against"),
     ("play --against random --env Tiles2048-v0", "--hints"),
+    # runs and the command line
+    ("train qtable --seeds 2 --out .", "--out '.'"),
+    ("train qtable --seeds 2 --out a/..", "--out 'a/..'"),
+    ("compare greedy --shape 9 9", "9 1 to 8"),
+    *((f"{words} {SHAPE_TWICE}", "shape once") for words in SHAPED),
 ]
 
 
@@ -228,6 +238,9 @@ CALLS = [
     (lambda: regret(GreedyAgent(TILES)), "env"),
     (lambda: questions("TicTacToe-v0"), "TicTacToe"),
     (lambda: questions("Tiles2048-v0", 999, env_kwargs=SMALL), "2×2 n=999"),
+    # runs and the command line
+    (lambda: write_arrays(Path("a.npz"), {"a": np.array([{}], object)}), "Object"),
+    (lambda: evaluate("random", "TicTacToe-v0", {"side": "X"}, side="O"), "'O' env_kwargs 'X'"),
 ]
 
 
