@@ -149,16 +149,13 @@ def test_differences_are_paired_game_by_game():
     assert differences([judged("a", luck), judged("b", luck)]) == []
 
 
-def test_rows_without_a_run_have_no_mean_over_seeds():
-    assert over_seeds([judged("a", [1.0, 2.0]), judged("a", [1.0, 3.0])]) == []
-
-
-def test_a_copied_run_is_no_further_seed(seeds, tmp_path):
+def test_copied_runs_and_agents_without_a_run_are_no_further_seeds(seeds, tmp_path):
     folder, _ = seeds
     copy = shutil.copytree(folder / "q-5", tmp_path / "copy")
     assert "over seeds" not in typed("evaluate", folder / "q-5", copy, "--exact")
     said = typed("evaluate", folder / "q-5", folder / "q-6", copy, "--exact")
     assert said.count("and 1 more seed on") == 2
+    assert over_seeds([judged("a", [1.0, 2.0]), judged("a", [1.0, 3.0])]) == []
 
 
 def test_seeds_of_any_length_draw_numbers_of_their_own():
