@@ -63,13 +63,13 @@ def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("table") / "run"
-    typed("train", "qtable", "--n-envs", 10, "--games", 3000, "--out", folder)
+    typed("train", "qtable", "--n-envs", 100, "--games", 3000, "--out", folder)
     return folder
 
 
 def test_tensorboard_shows_each_step_once_after_a_resume(whole, tmp_path):
     folder, part = shutil.copytree(whole, tmp_path / "run"), tmp_path / "part"
-    train = ("train", "qtable", "--n-envs", 10)
+    train = ("train", "qtable", "--n-envs", 100)
     typed(*train, "--games", 1500, "--out", part)
     (part / "checkpoint.npz").replace(folder / "checkpoint.npz")  # as after a kill
     replace(Run.read(folder), finished=False).write(folder)
@@ -135,7 +135,7 @@ MOMENTS = 10
 SIGNALS = (getattr(signal, "SIGKILL", None), signal.SIGTERM, signal.SIGINT)
 DEEP = "--games 120 --width 4 --hidden 8 --n-envs 4 --shape 2 2 --out FOLDER/run"
 COMMANDS = [
-    "baselines train qtable --games 3000 --n-envs 10 --out FOLDER/run",
+    "baselines train qtable --games 3000 --n-envs 100 --out FOLDER/run",
     "baselines train value_table --games 3000 --n-envs 50 --out FOLDER/run",
     "baselines train neural --preset published --games 20000 --out FOLDER/run",
     "baselines train ntuple --network 0123 --games 300 --iteration-games 10 --out FOLDER/run",
