@@ -8,6 +8,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache, partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import gymnasium as gym
@@ -75,6 +76,9 @@ def files_of(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
+SHAPE_TWICE = '--shape 2 3 --env-kwargs {"shape":[2,2]}'
+SHAPED = ("train qtable --env Tiles2048-v0", "evaluate greedy", "compare greedy", "watch greedy")
+SHAPED += ("record greedy --out r", "grade x", "solve", "best --board 2", "play --hints optimal")
 COMMANDS = [
     ("train random", "'random' qtable ntuple"),
     ("train ntuple --side X", "2048 'X'"),
@@ -185,6 +189,11 @@ COMMANDS = [
     ("train qtable --games 1 --out=", "''"),
     ("compare none-*/best_model.zip", "none-*/best_model.zip"),
     ("compare random greedy --exact", "shape"),
+    # runs and the command line
+    ("train qtable --seeds 2 --out .", "--out '.'"),
+    ("train qtable --seeds 2 --out a/..", "--out 'a/..'"),
+    ("compare greedy --shape 9 9", "9 1 to 8"),
+    *((f"{words} {SHAPE_TWICE}", "shape once") for words in SHAPED),
 ]
 
 
@@ -421,6 +430,9 @@ CALLS = [
         (partial(game.draw, np.zeros(game.shape, int), "svg"), "mode 'svg'")
         for game in (TILES, MARKS)
     ),
+    # runs and the command line
+    (lambda: write_arrays(Path("a.npz"), {"a": np.array([{}], object)}), "Object"),
+    (lambda: evaluate("random", "TicTacToe-v0", {"side": "X"}, side="O"), "'O' env_kwargs 'X'"),
 ]
 
 

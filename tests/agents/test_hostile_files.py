@@ -1,7 +1,7 @@
 """Files of a run that are damaged, edited or foreign: one line, or a right answer.
 
 A file is never run, and never makes more memory be taken than it is allowed.  The slow tests spoil
-each kind of file a thousand times: `pytest -m slow tests/test_hostile_files.py`.
+each kind of file a thousand times: `pytest -m slow tests/agents/test_hostile_files.py`.
 """
 
 import io
@@ -14,12 +14,15 @@ import sys
 import tracemalloc
 import zipfile
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 import pytest
+import small
 from commands import typed
 
 from baselines import load, train
+from baselines.arrays import pack, write_arrays
 from baselines.solver.solve import FILE, Solution, solution_of
 from baselines.training import run_folder as runs
 from baselines.training.run_folder import CONFIG, Run
@@ -30,9 +33,7 @@ from tile_envs.games import make
 from tile_envs.replay import Playthrough
 from tile_envs.sliding import RULES_2584, SlidingGame
 
-SMALL = {"width": 4, "hidden": (8,), "n_envs": 2, "batch_size": 16, "learning_starts": 32}
-BOARD = {"shape": [2, 2]}
-SOLVED = SlidingGame(RULES_2584, (2, 2))
+BOARD, SOLVED = {"shape": [2, 2]}, SlidingGame(RULES_2584, (2, 2))
 MOST_BYTES = 150 << 20
 
 
@@ -53,30 +54,26 @@ def _nothing_is_run(tmp_path, monkeypatch):
     assert "evilmod" not in sys.modules
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile") / "table"
     train("qtable", "TicTacToe-v0", games=300, out=folder, n_envs=100)
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def deep(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile") / "deep"
-    train("dqn", "Tiles2048-v0", BOARD, games=20, out=folder, **SMALL, buffer_size=2000)
+    train("dqn", "Tiles2048-v0", BOARD, games=20, out=folder, **small.DQN)
     return folder
 
 
 @pytest.fixture
 def copied(tmp_path):
-    def copy(folder):
-        shutil.copytree(folder, tmp_path / "run", dirs_exist_ok=True)
-        return tmp_path / "run"
-
-    return copy
+    return lambda folder: shutil.copytree(folder, tmp_path / "run")
 
 
-def refused(read, *arguments):
+def refusal(read, *arguments):
     """Return the line with which reading is refused; it may also succeed."""
     message = ""
     tracemalloc.start()
@@ -112,10 +109,8 @@ def test_no_text_of_a_file_commands_the_terminal(table, copied, tmp_path):
 
 
 def npy(shape, content=b""):
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header, {"descr": "|u1", "fortran_order": False, "shape": shape}
-    )
+    header, entries = io.BytesIO(), {"descr": "|u1", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, entries)
     return header.getvalue() + content
 
 
@@ -125,9 +120,12 @@ def zipped(path, entries, compression=zipfile.ZIP_STORED):
             archive.writestr(name, content)
 
 
-def that_unpacks_to_much(path):
-    zeros = npy((200 << 20,), bytes(200 << 20))
-    zipped(path, {"q.npy": zeros}, zipfile.ZIP_DEFLATED)
+@cache
+def much():
+    """Return a small file that unpacks to 200 MiB."""
+    file = io.BytesIO()
+    zipped(file, {"q.npy": npy((200 << 20,), bytes(200 << 20))}, zipfile.ZIP_DEFLATED)
+    return file.getvalue()
 
 
 def that_is_a_pickle(path):
@@ -157,7 +155,7 @@ def of_a_solution(folder):
     "spoil",
     [
         lambda path: zipped(path, {"q.npy": npy((10**15,))}),
-        that_unpacks_to_much,
+        lambda path: path.write_bytes(much()),
         lambda path: np.savez(path, q=np.array([Evil()], object)),
         lambda path: zipped(path, {"q.txt": b"hello"}),
         that_is_a_pickle,
@@ -168,7 +166,60 @@ def of_a_solution(folder):
 def test_hostile_arrays_are_refused_in_one_line(spoil, kind, named, table, copied):
     path, read = kind(copied(table))
     spoil(path)
-    assert named in refused(read)
+    assert named in refusal(read)
+
+
+PACKED = pack({"table": (np.arange(400_000) > 100_000) * 7})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"table/400000": np.zeros(7)}, {"table/400000": np.array(7)}),
+        *({"mask/400000/table": np.zeros(7)}, {"mask/x/table": np.zeros(7, np.uint8)}),
+        {"mask/99999999/table": np.zeros(7), "table/99999999": np.zeros(7)},  # too large
+    ],
+)
+def test_damaged_tables_are_refused_in_one_line(changes, tmp_path):
+    write_arrays(tmp_path / runs.CHECKPOINT, PACKED | changes)
+    read = partial(runs.read_checkpoint, tmp_path, like={"table": np.zeros(400_000)})
+    assert "checkpoint.npz is damaged" in refusal(read)
+
+
+@pytest.mark.parametrize(
+    ("entries", "named"),
+    [
+        ({"env": "Tiles2048-v0", "env_kwargs": BOARD, "sides": []}, "another game"),
+        ({"agent": "value_table", "settings": {}}, "bytes of arrays"),
+        ({"format": 99}, "format 99"),
+        ({"trice": 1}, "'trice'"),
+        ({"settings": {"n_envs": 10**9}}, "1,000,000,000"),
+        ({"agent": "subprocess:Popen"}, "subprocess:Popen"),
+        ({"sides": ["X", "Z"]}, "'Z'"),
+        ({"modules": ["elsewhere"], "settings": {"epsilon": 7}}, "got 7"),
+        ({"modules": ["elsewhere"], "agent": "elsewhere:Mine"}, "module elsewhere"),
+        ({"modules": ["elsewhere"], "env": "Mine-v0"}, "module elsewhere"),
+    ],
+)
+def test_a_foreign_configuration_is_refused_with_what_is_wrong(entries, named, table, copied):
+    folder = copied(table)
+    config = json.loads((folder / CONFIG).read_text())
+    (folder / CONFIG).write_text(json.dumps(config | entries))
+    assert named in refusal(load, folder)
+    assert str(folder) in refusal(load, folder)
+
+
+def test_a_damaged_run_is_refused_with_the_file(table, copied):
+    folder = copied(table)
+    with np.load(folder / runs.CHECKPOINT) as state:
+        np.savez(folder / runs.CHECKPOINT, **{**state, "iterations": np.array(-1)})
+    assert "'iterations'" in refusal(load, folder)
+    (folder / runs.CHECKPOINT).unlink()
+    assert "no checkpoint.npz" in refusal(load, folder)
+    (folder / CONFIG).write_text("{")
+    assert "config.json is damaged" in refusal(load, folder)
+    (folder / CONFIG).unlink()
+    assert f"{folder} holds no run" in refusal(load, folder)
 
 
 @pytest.mark.parametrize("game", ["[" * 100_000, '{"shape": [1e999, 2]}', "9" * 5000])
@@ -176,7 +227,7 @@ def test_a_solution_of_no_game_is_refused_in_one_line(game, tmp_path):
     path, read = of_a_solution(tmp_path)
     arrays = {**np.load(path)} | {"game": np.frombuffer(game.encode(), np.uint8)}
     np.savez(path, **arrays)
-    assert "solution.npz is damaged" in refused(read)
+    assert "solution.npz is damaged" in refusal(read)
 
 
 def model_with(path, entries, compression=zipfile.ZIP_STORED):
@@ -199,7 +250,7 @@ def model_with(path, entries, compression=zipfile.ZIP_STORED):
 def test_a_hostile_model_is_refused_in_one_line(spoil, deep, copied):
     folder = copied(deep)
     spoil(folder / runs.BEST)
-    assert "best.zip is no model" in refused(load, folder / runs.BEST)
+    assert "best.zip is no model" in refusal(load, folder / runs.BEST)
 
 
 def test_our_loading_never_unpickles(table, deep, copied, monkeypatch):
@@ -219,15 +270,15 @@ def test_a_file_makes_no_module_be_imported(entry, table, copied):
     run = Run.read(folder)
     changed = {entry: f"evilmod:{getattr(run.config, entry)}"}
     replace(run, config=replace(run.config, **changed)).write(folder)
-    assert refused(load, folder)
-    assert refused(lambda: train("qtable", out=folder, resume=True))
+    assert refusal(load, folder)
+    assert refusal(lambda: train("qtable", out=folder, resume=True))
 
 
 @pytest.mark.parametrize("lines", ["", "100,0.1,0.5,7\n", "-1,0.1,0.5\n"])
 def test_a_damaged_progress_is_told_before_anything_is_learned(lines, table, copied):
     folder, lines = copied(table), f"games,seconds,return\n{lines}"
     (folder / runs.PROGRESS).write_text(lines)
-    told = refused(lambda: train("qtable", games=400, out=folder, resume=True))
+    told = refusal(lambda: train("qtable", games=400, out=folder, resume=True))
     assert "progress.csv is damaged" in told
     assert (folder / runs.PROGRESS).read_text() == lines
     assert Run.read(folder) == Run.read(table)
@@ -279,5 +330,5 @@ def test_a_file_spoiled_a_thousand_times_is_refused_or_read_right(kind, table, d
     rng, content, expected = random.Random(path.name), path.read_bytes(), read()
     for _ in range(1000):
         path.write_bytes(spoiled(content, rng))
-        if not refused(read):
+        if not refusal(read):
             assert all(map(np.array_equal, read(), expected))

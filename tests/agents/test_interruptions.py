@@ -1,151 +1,219 @@
-"""Commands that write are ended at random moments, and still end with the same files.
+"""Commands that are ended by signals, kills or a full disk, and still end with the same files.
 
-Slow: `pytest -m slow tests/test_interruptions.py`.
+The slow tests end each command that writes at random moments:
+`pytest -m slow tests/agents/test_interruptions.py`.
 """
 
-import csv
-import json
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
-import zipfile
+from dataclasses import replace
 
-import numpy as np
 import pytest
+from commands import command, refused, typed
+from interrupting import interrupted
+from same import content_of, contents
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="signals")]
+from baselines import train
+from baselines.evaluation.rows import write_rows
+from baselines.training import run_folder as runs
+from baselines.training.run_folder import Run
+
+has_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+VALUES = ("train", "value_table", "--n-envs", "500")
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    for games in (20_000, 3_000):
+        typed(*VALUES, "--games", games, "--out", folder / str(games))
+    return folder
+
+
+@has_signals
+@pytest.mark.parametrize(
+    ("name", "games", "iteration"),
+    [("SIGKILL", 20_000, 12), ("SIGKILL", 3_000, 6), ("SIGINT", 20_000, 12), ("SIGTERM", 3_000, 6)],
+)
+def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
+    uninterrupted, tmp_path, name, games, iteration
+):
+    """Interrupted in the middle, and in its last iteration."""
+    folder, status = tmp_path / "run", {"SIGKILL": -9, "SIGINT": 130, "SIGTERM": 143}[name]
+    options = (*VALUES, "--games", games, "--out", folder)
+    done = interrupted("baselines.tabular.value_table:ValueTable", iteration, name, *options)
+    assert done.returncode == status, done.stderr
+    # A signal that can be caught lets the iteration end and saves; a kill loses the last one.
+    learned = iteration - (name == "SIGKILL")
+    assert int(runs.read_checkpoint(folder)["iterations"]) == learned
+    if name != "SIGKILL":
+        assert f"stopped after {500 * iteration:,} games" in done.stderr.splitlines()[-1]
+    assert "--unfinished" in refused("evaluate", folder, "--exact")
+    assert "value_table, unfinished" in typed("evaluate", folder, "--exact", "--unfinished")
+    typed(*options, "--resume")
+    assert contents(folder) == contents(uninterrupted / str(games))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("table") / "run"
+    typed("train", "qtable", "--n-envs", 100, "--games", 3000, "--out", folder)
+    return folder
+
+
+def test_tensorboard_shows_each_step_once_after_a_resume(whole, tmp_path):
+    folder, part = shutil.copytree(whole, tmp_path / "run"), tmp_path / "part"
+    train = ("train", "qtable", "--n-envs", 100)
+    typed(*train, "--games", 1500, "--out", part)
+    (part / "checkpoint.npz").replace(folder / "checkpoint.npz")  # as after a kill
+    replace(Run.read(folder), finished=False).write(folder)
+    typed(*train, "--games", 3000, "--out", folder, "--resume")
+    shown = EventAccumulator(str(folder)).Reload()
+    games = [int(row["games"]) for row in runs.read_progress(folder)]
+    for tag in shown.Tags()["scalars"]:
+        steps = [event.step for event in shown.Scalars(tag)]
+        assert steps == sorted(set(steps))
+        assert steps[-1] == 3000
+    assert set(games) <= {event.step for event in shown.Scalars("train/return")}
+
+
+def test_the_clock_is_not_set_back_by_a_kill_before_the_configuration(whole, tmp_path):
+    folder = shutil.copytree(whole, tmp_path / "run")
+    replace(Run.read(folder), seconds=0.0, finished=False).write(folder)
+    *_, row = runs.read_progress(folder)
+    write_rows([row | {"seconds": 7.5}], folder / runs.PROGRESS)
+    assert train("qtable", resume=True, out=folder).run.seconds == 7.5
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from baselines.training.run_folder import lock_folder
+with lock_folder(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_one_process_at_a_time_learns_in_a_folder(whole, tmp_path):
+    folder = shutil.copytree(whole, tmp_path / "run")
+    asked = ("train", "qtable", "--games", 3_100, "--out", folder, "--resume")
+    holding = [sys.executable, "-c", HOLDING, str(folder)]
+    other = subprocess.Popen(holding, stdout=subprocess.PIPE, text=True)
+    assert other.stdout.readline() == "held\n"
+    assert f"{folder} is in use by another process" in refused(*asked)
+    assert content_of(folder / "checkpoint.npz") == content_of(whole / "checkpoint.npz")
+    other.kill()
+    other.communicate()
+    assert (folder / "lock").exists()
+    done = command(*asked, "--take-over")  # the system has freed the lock of a process that is gone
+    assert (done.returncode, "no effect" in done.stderr) == (0, True)
+    assert not (folder / "lock").exists()
+
+
+@pytest.mark.linux
+def test_a_full_disk_is_named_with_the_folder(whole, tmp_path):
+    resource = pytest.importorskip("resource")
+    folder = shutil.copytree(whole, tmp_path / "run")
+    largest = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, largest[1]))
+    try:
+        done = command("train", "qtable", "--resume", "--games", 3_100, "--out", folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, largest)
+    assert (done.returncode, str(folder) in done.stderr.splitlines()[-1]) == (2, True), done.stderr
+
 
 MOMENTS = 10
 """Moments at which each command is ended."""
 SIGNALS = (getattr(signal, "SIGKILL", None), signal.SIGTERM, signal.SIGINT)
-TIMES = {"seconds", "moves_per_second", "environment_share"}
-"""What no two runs have in common."""
-SMALL_DEEP = "--games 120 --width 4 --hidden 8 --n-envs 4 --shape 2 2"
-LEARNERS = {
-    "qtable": "--games 3000 --n-envs 100",
-    "value_table": "--games 3000 --n-envs 50",
-    "neural": "--preset published --games 20000",
-    "ntuple": "--network 0123 --games 300 --iteration-games 10",
-    "dqn": f"--buffer-size 5000 --learning-starts 64 --batch-size 32 {SMALL_DEEP}",
-    "ppo": f"--n-steps 16 --batch-size 16 {SMALL_DEEP}",
-}
+DEEP = "--games 120 --width 4 --hidden 8 --n-envs 4 --shape 2 2 --out FOLDER/run"
+COMMANDS = [
+    "baselines train qtable --games 3000 --n-envs 100 --out FOLDER/run",
+    "baselines train value_table --games 3000 --n-envs 50 --out FOLDER/run",
+    "baselines train neural --preset published --games 20000 --out FOLDER/run",
+    "baselines train ntuple --network 0123 --games 300 --iteration-games 10 --out FOLDER/run",
+    f"baselines train dqn --buffer-size 5000 --learning-starts 64 --batch-size 32 {DEEP}",
+    f"baselines train ppo --n-steps 16 --batch-size 16 {DEEP}",
+    "baselines evaluate TRAINED --episodes 50 --out FOLDER/rows.csv",
+    "baselines record TRAINED --episodes 5 --out FOLDER/games",
+    "baselines export TRAINED --out FOLDER/small",
+    "benchmarks run --quick --only exact agents/greedy --results FOLDER/results --runs FOLDER/runs",
+]
 
 
-def python_m(*words):
-    return [sys.executable, "-m", *map(str, words)]
-
-
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trained") / "run"
-    training = python_m(*f"baselines train ntuple {LEARNERS['ntuple']} --out".split(), folder)
-    subprocess.run(training, check=True, capture_output=True)
-    return folder
-
-
-COMMANDS = {
-    **{
-        f"train {name}": f"baselines train {name} {options} --out FOLDER/run"
-        for name, options in LEARNERS.items()
-    },
-    "evaluate": "baselines evaluate TRAINED --episodes 50 --out FOLDER/rows.csv",
-    "record": "baselines record TRAINED --episodes 5 --out FOLDER/games",
-    "export": "baselines export TRAINED --out FOLDER/small",
-    "benchmarks": "benchmarks run --quick --only exact agents/greedy"
-    " --results FOLDER/results --runs FOLDER/runs",
-}
-
-
-def made(name, trained, folder):
+def python_m(words, folder, trained=None):
     """Return a command that writes to a folder, or goes on with the run that is begun there."""
-    places = {"TRAINED": trained, "FOLDER": folder}
-    words = COMMANDS[name].split()
-    words = [re.sub("^(TRAINED|FOLDER)", lambda m: str(places[m[0]]), word) for word in words]
+    places = {"TRAINED": str(trained), "FOLDER": str(folder)}
+    words = re.sub("TRAINED|FOLDER", lambda found: places[found[0]], words).split()
     begun = (folder / "run" / "config.json").exists()
-    return python_m(*words, *["--resume"] * begun)
+    return [sys.executable, "-m", *words, *["--resume"] * begun]
 
 
-def content_of(path):
-    """Return what a file says, but for times."""
-    if path.suffix == ".csv":
-        rows = csv.DictReader(path.read_text().splitlines())
-        return [{name: cell for name, cell in row.items() if name not in TIMES} for row in rows]
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            return {name: archive.read(name) for name in ("policy.pth", "policy.optimizer.pth")}
-    if path.suffix == ".npz":
-        with np.load(path) as arrays:
-            return {name: array.tobytes() for name, array in arrays.items()}
-    if path.suffix == ".json":
-        return {k: v for k, v in json.loads(path.read_text()).items() if k not in TIMES}
-    return path.read_bytes()
-
-
-def contents(folder):
-    paths = [path for path in folder.rglob("*") if path.is_file() and "tfevents" not in path.name]
-    return {str(path.relative_to(folder)): content_of(path) for path in paths}
-
-
-def ended_at(command, moment, number):
+def ended_at(words, moment, number):
     """Run a command, and send it a signal after some seconds; return its status and messages."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         process.wait(moment)
     except subprocess.TimeoutExpired:
         process.send_signal(number)
     _, messages = process.communicate()
-    return process.returncode, messages.decode()
+    return process.returncode, messages
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_that_is_ended_at_any_moment_ends_with_the_same_files(name, trained, tmp_path):
-    whole = tmp_path / "whole"
-    whole.mkdir()
+@pytest.mark.slow
+@has_signals
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_command_that_is_ended_at_any_moment_ends_with_the_same_files(words, tmp_path):
+    rng, trained, folder = random.Random(words), tmp_path / "trained", tmp_path / "whole"
+    train("ntuple", games=300, network="0123", iteration_games=10, out=trained)
+    folder.mkdir()
     began = time.monotonic()
-    subprocess.run(made(name, trained, whole), check=True, capture_output=True)
+    subprocess.run(python_m(words, folder, trained), check=True, capture_output=True)
     seconds = time.monotonic() - began
-    expected = contents(whole)
-    rng = random.Random(name)
+    expected = contents(folder)
     for moment in range(MOMENTS):
-        folder = tmp_path / str(moment)
+        folder, number = tmp_path / str(moment), rng.choice(SIGNALS)
         folder.mkdir()
-        number = rng.choice(SIGNALS)
-        status, messages = ended_at(made(name, trained, folder), rng.random() * seconds, number)
+        asked = python_m(words, folder, trained)
+        status, messages = ended_at(asked, rng.random() * seconds, number)
         if "Traceback" in messages:  # of Python, before the command line answers
             assert status in (1, -signal.SIGINT)
             assert "run_typed" not in messages
         else:
             assert status in (0, -number, 128 + number)
         for _ in range(2):  # a command that has come to its end may be given again, too
-            again = subprocess.run(made(name, trained, folder), capture_output=True, text=True)
-            holds_one = name == "export" and "holds a run already" in again.stderr
+            asked = python_m(words, folder, trained)
+            again = subprocess.run(asked, capture_output=True, text=True)
+            holds_one = "export" in words and "already: give another" in again.stderr
             assert again.returncode == (2 if holds_one else 0), again.stderr
         assert contents(folder) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", range(20))
-def test_of_two_processes_in_one_folder_one_is_refused(pair, tmp_path):
-    folder = tmp_path / "run"
-    train = f"baselines train qtable {LEARNERS['qtable']} --out".split()
-    subprocess.run(python_m(*train, tmp_path / "whole"), check=True, capture_output=True)
-    begin = python_m(*train, folder)
+def test_of_two_processes_in_one_folder_one_is_refused(pair, whole, tmp_path):
+    begin, folder, rivals = python_m(COMMANDS[0], tmp_path), tmp_path / "run", []
     if pair % 2:  # both resume
         subprocess.run([*begin, "--games", "500"], check=True, capture_output=True)
         begin.append("--resume")
-    rivals = [subprocess.Popen(begin, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    time.sleep(0.05 * (pair // 2))
+    for _ in range(2):
+        rivals.append(subprocess.Popen(begin, stderr=subprocess.PIPE, text=True))
+        time.sleep(0.05 * (pair // 2))
     messages = [rival.communicate()[1] for rival in rivals]
     statuses = sorted(rival.returncode for rival in rivals)
     if statuses == [0, 2]:
         (refused,) = (m for m, r in zip(messages, rivals, strict=True) if r.returncode == 2)
-        assert "is in use by process" in refused or "holds a run already" in refused
+        assert "is in use by another process" in refused or "holds a run already" in refused
         assert len(refused.strip().splitlines()) == 1
     else:  # one had come to its end before the other began
         assert pair % 2
         assert statuses == [0, 0]
-    ours, theirs = contents(folder), contents(tmp_path / "whole")
-    assert ours.keys() == theirs.keys()
-    assert ours["checkpoint.npz"] == theirs["checkpoint.npz"]
+    assert contents(folder).keys() == contents(whole).keys()
+    assert content_of(folder / "checkpoint.npz") == content_of(whole / "checkpoint.npz")

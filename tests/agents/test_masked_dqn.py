@@ -28,15 +28,13 @@ from tile_envs.tictactoe import TicTacToe
 
 torch.set_num_threads(1)  # more only wait for each other with networks as small as these
 
-POWERS3 = "Powers3-v0"
-BOARDS = [
-    *((POWERS3, {"shape": shape}) for shape in ((4, 4), (3, 2))),
-    *(("Tiles2048-v0", {"shape": shape}) for shape in ((4, 4), (2, 3), (2, 2), (5, 5))),
-    *(("Tiles2584-v0", {"shape": shape}) for shape in ((4, 4), (3, 3), (1, 5))),
-]
-GAMES = [*BOARDS, ("TicTacToe-v0", {"side": "random"})]
-SMALL = {"width": 8, "hidden": [8]}
-NETWORKS = ("patterns", "cnn")
+POWERS3, SMALL = "Powers3-v0", {"width": 8, "hidden": [8]}
+SHAPES = {
+    **{POWERS3: [(4, 4), (3, 2)], "Tiles2048-v0": [(4, 4), (2, 3), (2, 2), (5, 5)]},
+    "Tiles2584-v0": [(4, 4), (3, 3), (1, 5)],
+}
+GAMES = [(env_id, {"shape": shape}) for env_id in SHAPES for shape in SHAPES[env_id]]
+GAMES += [("TicTacToe-v0", {"side": "random"})]
 
 
 def games(env_id="Tiles2048-v0", n=8, **env_kwargs):
@@ -129,8 +127,13 @@ def legal_actions(model, boards):
     return model.q_net.afterstates_of(boards)[2]
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize(("env_id", "env_kwargs"), GAMES)
+@pytest.mark.parametrize(
+    ("env_id", "env_kwargs", "network"),
+    [
+        *((*game, "patterns") for game in (GAMES[1], GAMES[2], GAMES[8], GAMES[9])),
+        *((*game, "cnn") for game in (GAMES[0], GAMES[3], GAMES[6], GAMES[9])),
+    ],
+)
 def test_no_illegal_action_is_taken(env_id, env_kwargs, network):
     envs, policy = games(env_id, **env_kwargs), SMALL | {"network": network}
     model = made(envs, policy, exploration_final_eps=0.5)
@@ -143,7 +146,7 @@ def test_no_illegal_action_is_taken(env_id, env_kwargs, network):
     assert legal_actions(model, boards)[np.arange(len(actions)), actions].all()
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", ["patterns", "cnn"])
 def test_values_are_those_of_afterstates_and_masked(network):
     model = made(games(), SMALL | {"reward_scale": 0.5, "network": network}, gamma=0.9)
     boards = torch.as_tensor(played("Tiles2048-v0"))
@@ -173,6 +176,19 @@ def test_every_game_explores_by_itself():
     assert one.shape == ()
 
 
+def loss_of(model, boards, following, done, reward, discounts=None):
+    """Return the loss of a gradient step on samples, from weights of zero."""
+    columns = torch.tensor([[0]]), following, torch.tensor([[done]]), torch.tensor([[reward]])
+    samples = ReplayBufferSamples(boards, *columns, discounts)
+    model.replay_buffer.sample = lambda *_, **__: samples
+    with torch.no_grad():
+        for parameter in model.policy.parameters():
+            parameter.zero_()
+    model.set_logger(Logger(None, []))
+    model.train(1, 1)
+    return model.logger.name_to_value["train/loss"]
+
+
 @pytest.mark.parametrize(
     ("done", "discount", "loss"), [(0.0, None, 64.0), (1.0, None, 0.0), (0.0, 0.25, 16.0)]
 )
@@ -184,32 +200,15 @@ def test_a_target_is_computed_as_by_hand(done, discount, loss):
     following = boards.clone()
     following[0, 0, 0] = following[0, 1, 0] = 3  # pushed up, two 8s make a 16
     discounts = None if discount is None else torch.tensor([[discount]])  # of n-step returns
-    samples = samples_of(boards, following, done, 4.0, discounts)
-    assert loss_of(model, samples) == pytest.approx(loss)
+    assert loss_of(model, boards, following, done, 4.0, discounts) == pytest.approx(loss)
     assert model.logger.name_to_value["train/value"] == 4
-
-
-def samples_of(boards, following, done, reward, discounts=None):
-    columns = torch.tensor([[0]]), following, torch.tensor([[done]]), torch.tensor([[reward]])
-    return ReplayBufferSamples(boards, *columns, discounts)
-
-
-def loss_of(model, samples):
-    """Return the loss of a gradient step on samples, from weights of zero."""
-    model.replay_buffer.sample = lambda *_, **__: samples
-    with torch.no_grad():
-        for parameter in model.policy.parameters():
-            parameter.zero_()
-    model.set_logger(Logger(None, []))
-    model.train(1, 1)
-    return model.logger.name_to_value["train/loss"]
 
 
 def test_losses_weigh_more():
     model = made(games("TicTacToe-v0"), SMALL | {"reward_scale": 1.0}, loss_weight=10.0)
     boards = torch.zeros(1, 3, 3, dtype=torch.int8)
     for reward, loss in ((-1.0, 100.0), (1.0, 1.0)):
-        assert loss_of(model, samples_of(boards, boards, 1.0, reward)) == pytest.approx(loss)
+        assert loss_of(model, boards, boards, 1.0, reward) == pytest.approx(loss)
 
 
 @pytest.mark.parametrize("n_steps", [1, 3])
@@ -254,39 +253,37 @@ for path in sys.argv[1:]:
     assert np.array_equal(actions, known["actions"]), path
 assert "powers3" not in sys.modules
 """
+TRAINED = [
+    (DQNLearner, SlidingGame(RULES_2584), small.DQN | {"network": "cnn"}),
+    (DQNLearner, SlidingGame(powers3.RULES, (3, 2)), small.DQN),
+    (PPOLearner, SlidingGame(powers3.RULES, (3, 2)), small.PPO | {"network": "cnn"}),
+]
 
 
 def test_trained_models_load_and_play_in_a_fresh_process(tmp_path):
     """It does not import the module that defines a game of somebody else's."""
-    paths = []
-    for learner, settings in ((DQNLearner, small.DQN), (PPOLearner, small.PPO)):
-        rules = (SlidingGame(RULES_2584), SlidingGame(powers3.RULES, (3, 2)))
-        for game, network in product(rules, NETWORKS):
-            trained = learner(game, 0, learner.Settings(**settings, network=network))
-            for _ in range(3):
-                trained.learn()
-            assert trained.model._n_updates > 0
-            boards = [trained.envs.reset()]
-            for _ in range(20):
-                boards.append(trained.envs.step(trained.predict(boards[-1])[0])[0])
-            boards = np.concatenate(boards)
-            actions, masks = trained.predict(boards)[0], game.legal_actions(boards) > 0
-            assert len(set(actions.tolist())) > 1
-            path = tmp_path / f"{learner.__name__}-{game.name}-{network}.zip"
-            trained.save_model(path)
-            np.savez(f"{path}.npz", boards=boards, actions=actions, masks=masks)
-            paths.append(path)
+    paths = [tmp_path / f"{n}-{learner.__name__}.zip" for n, (learner, *_) in enumerate(TRAINED)]
+    for path, (learner, game, settings) in zip(paths, TRAINED, strict=True):
+        trained = learner(game, 0, learner.Settings(**settings))
+        for _ in range(3):
+            trained.learn()
+        assert trained.model._n_updates > 0
+        boards = [trained.envs.reset()]
+        for _ in range(20):
+            boards.append(trained.envs.step(trained.predict(boards[-1])[0])[0])
+        boards = np.concatenate(boards)
+        actions, masks = trained.predict(boards)[0], game.legal_actions(boards) > 0
+        assert len(set(actions.tolist())) > 1
+        trained.save_model(path)
+        np.savez(f"{path}.npz", boards=boards, actions=actions, masks=masks)
     python("-c", FRESH, *paths)
 
 
 @pytest.mark.parametrize(
     ("env_id", "env_kwargs", "game"),
     [
-        *((env_id, kwargs, gym.make(env_id, **kwargs).unwrapped.game) for env_id, kwargs in BOARDS),
-        (
-            *(POWERS3, {"shape": (3, 2), "spawn": {3: 1.0}, "start_tiles": 4}),
-            SlidingGame(powers3.RULES, (3, 2)),
-        ),
+        ("Tiles2584-v0", {"shape": (1, 5)}, SlidingGame(RULES_2584, (1, 5))),
+        (POWERS3, {"spawn": {3: 1.0}, "start_tiles": 4}, SlidingGame(powers3.RULES)),
         ("TicTacToe-v0", {"side": "both"}, TicTacToe()),
         ("TicTacToe-v0", {"opponent": RandomAgent(TicTacToe())}, TicTacToe()),
     ],

@@ -1,58 +1,48 @@
-"""Runs of n-tuple networks on the command line: tests on the way, search, mistakes."""
+"""Runs of n-tuple networks: tests on the way, search, mean weights, tables on disk."""
 
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
 from commands import command, typed
 
 from baselines import evaluate, load, train
-from baselines.arrays import pack, write_arrays
+from baselines.arrays import pack
 from baselines.progress import Progress
 from baselines.search.expectimax import Expectimax
 from baselines.training import run_folder as runs
 from tile_envs.games import vector_env
 
-SMALL = ("--network", "0123 4567", "--iteration-games", "50")
+TC = {"network": "0123 4567", "iteration_games": 50, "method": "tc", "learning_rate": 1.0}
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "n"
-    done = command("train", "ntuple", "--games", 1200, "--out", folder, *SMALL)
-    assert "greedy_return" in done.stderr
+    small = ("--network", "0123 4567", "--iteration-games", "50", "--games", 1200)
+    assert "greedy_return" in command("train", "ntuple", *small, "--out", folder).stderr
     return folder
 
 
-def test_a_run_is_tested_on_the_way(trained):
-    rows = runs.read_progress(trained)
-    tested = [int(row["games"]) for row in rows if row["greedy_return"]]
-    assert tested == [1000, 1200]
+def test_a_run_is_tested_on_the_way_and_evaluated_with_search(trained, tmp_path):
+    rows, out = runs.read_progress(trained), tmp_path / "rows.json"
+    assert [int(row["games"]) for row in rows if row["greedy_return"]] == [1000, 1200]
     assert {"seconds", "return", "reach_2048", "moves_per_second"} <= rows[0].keys()
-    assert json.loads((trained / "config.json").read_text())["env"] == "Tiles2048-v0"
-
-
-def test_a_network_is_evaluated_alone_and_with_search(trained, tmp_path):
-    out = tmp_path / "rows.json"
-    timed = ("--search", 2, "--milliseconds", 5)
-    for options in ((), ("--search", 2), ("--search", 2, "--threads", 2), timed):
-        typed("evaluate", trained, "--episodes", 8, "--out", out, *options)
+    for options, name in ((("--threads", 2), ""), (("--milliseconds", 1), ", milliseconds 1")):
+        typed("evaluate", trained, "--episodes", 4, "--out", out, "--search", 2, *options)
         (row,) = json.loads(out.read_text())
         assert row["mean"] > 1000
-        name = "ntuple 2-ply" if options else "ntuple"
-        assert row["agent"] == name + ", milliseconds 5" * (options == timed)
-
-
-TC = {"network": "0123 4567", "iteration_games": 50, "method": "tc", "learning_rate": 1.0}
+        assert (row["agent"], row["env"]) == (f"ntuple 2-ply{name}", "Tiles2048-v0")
 
 
 @pytest.mark.parametrize("averaging", [0.0, 0.6])
 def test_a_network_that_only_plays_holds_the_weights_to_play_by_alone(averaging, tmp_path):
     learned = train("ntuple", games=100, out=tmp_path / "tc", **TC, averaging=averaging)
     played = load(tmp_path / "tc")
-    held, needed = (each._numbers.size + each._means.size for each in (played, learned))
-    assert (4 if averaging else 3) * held == needed
+    held, needed = (len(pickle.dumps(each)) for each in (played, learned))
+    assert (4 if averaging else 3) * held == pytest.approx(needed, rel=0.01)
     boards, _ = vector_env(learned.game, 50).reset(seed=1)
     for depth in (1, 3):
         one, other = (Expectimax(agent, agent.game, depth) for agent in (played, learned))
@@ -67,23 +57,19 @@ def test_a_network_plays_by_the_mean_of_its_last_weights_and_learns_on_without_i
     """
     settings, seen, plain = {**TC, "method": method, "averaging": 0.5}, [], []
 
-    def mean(weights):
-        return sum(weights) / len(weights)
-
     def see(learner, _):
         seen.append(learner.state_dict()["latest"].copy())
 
-    def train_to(games, resume=False):
-        how = {} if resume else settings
-        return train("ntuple", games=games, out=tmp_path / "n", resume=resume, callback=see, **how)
+    for games, first, how in ((400, 4, settings), (450, 4, {}), (800, 9, {})):
+        how = how or {"resume": True}
+        learned = train("ntuple", games=games, out=tmp_path / "n", callback=see, **how)
+        mean = sum(seen[first:]) / len(seen[first:])
+        assert np.allclose(learned.state_dict()["weights"], mean, atol=1e-3)
 
-    learned = train_to(400)
-    assert np.allclose(learned.state_dict()["weights"], mean(seen[4:]), atol=1e-3)
-    for games, first in ((450, 4), (800, 9)):
-        learned = train_to(games, resume=True)
-        assert np.allclose(learned.state_dict()["weights"], mean(seen[first:]), atol=1e-3)
-    alike = {**settings, "averaging": 0.0}
-    train("ntuple", games=800, callback=lambda n, _: plain.append(n._weights.copy()), **alike)
+    def see_weights(learner, _):
+        plain.append(learner.state_dict()["weights"].copy())
+
+    train("ntuple", games=800, callback=see_weights, **settings | {"averaging": 0.0})
     assert np.array_equal(seen, plain)
 
 
@@ -115,32 +101,10 @@ def test_tables_are_kept_without_what_has_not_been_used(tmp_path):
     assert pack(state).keys() >= {"dense", "table/300001", "counts/600002"}
     runs.write_checkpoint(tmp_path, state)
     assert (tmp_path / "checkpoint.npz").stat().st_size < 5_200_000
-    found = runs.read_checkpoint(tmp_path)
+    found, part = runs.read_checkpoint(tmp_path), {name: state[name] for name in ("table", "few")}
     assert found.keys() == state.keys()
     assert all(found[name].tobytes() == array.tobytes() for name, array in state.items())
-    assert runs.read_checkpoint(tmp_path, like={"table": table, "few": state["few"]}).keys() == {
-        "table",
-        "few",
-    }
-
-
-PACKED = pack({"table": (np.arange(400_000) > 100_000) * 7})
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"table/400000": np.zeros(7)},
-        {"table/400000": np.array(7)},
-        {"mask/400000/table": np.zeros(7)},
-        {"mask/x/table": np.zeros(7, np.uint8)},
-        {"mask/99999999/table": np.zeros(7), "table/99999999": np.zeros(7)},  # too large
-    ],
-)
-def test_damaged_tables_are_refused_in_one_line(changes, tmp_path):
-    write_arrays(tmp_path / "checkpoint.npz", PACKED | changes)
-    with pytest.raises(ValueError, match=r"checkpoint.npz is damaged: .*\Z"):
-        runs.read_checkpoint(tmp_path, like={"table": np.zeros(400_000)})
+    assert runs.read_checkpoint(tmp_path, like=part).keys() == part.keys()
 
 
 def test_a_search_tells_early_how_long_its_games_will_take(trained, monkeypatch):

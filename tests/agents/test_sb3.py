@@ -1,15 +1,18 @@
-"""Training on Stable-Baselines3 as a run: resumed bit for bit, better than random play."""
+"""Agents on Stable-Baselines3: runs of ours, and models of its algorithms by their files."""
 
+import json
+import shutil
 import tempfile
 from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
-import powers3  # noqa: F401 # registers the game of powers of three
 import pytest
 import small
 import torch
 from commands import command, refused, typed
+from sb3_contrib import QRDQN, MaskablePPO
+from stable_baselines3 import DQN, PPO
 from torch.nn.modules.module import register_module_forward_hook
 
 from baselines import evaluate, train
@@ -18,24 +21,23 @@ from baselines.deep.dqn import DQNLearner
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.ppo import PPOLearner, PPOSettings
 from baselines.evaluation.policies import policy_of
+from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import play
 from baselines.players import load, make_agent, open_player
 from baselines.training import loop
 from baselines.training import run_folder as runs
+from baselines.training.run import config_for
 from baselines.training.run_folder import Run
+from tile_envs.plug.sb3 import make_sb3
+from tile_envs.wrappers.vector import FlatObservation, OneHotPlanes, ReplaceIllegal
 
 BOARD = {"shape": (2, 2)}
+ON_TILES = {"env": "Tiles2048-v0", "env_kwargs": BOARD}
 SMALL_RUNS = {
     "neural": {"env": "TicTacToe-v0", "games": 20, "n_envs": 20},
-    "dqn": {"env": "Tiles2048-v0", "env_kwargs": BOARD, "games": 20, **small.DQN},
-    "ppo": {
-        **{"env": "Tiles2048-v0", "env_kwargs": BOARD, "games": 5},
-        **{"width": 8, "n_steps": 4, "batch_size": 4},
-    },
+    "dqn": {**ON_TILES, "games": 20, **small.DQN},
+    "ppo": {**ON_TILES, "games": 5, **small.PPO},
 }
-
-
-FEW = ("--width", 8, "--hidden", 8, "--n-envs", 8, "--n-steps", 8)
 
 
 def made(learner, env_id="Tiles2048-v0", sides=(), **env_kwargs):
@@ -43,11 +45,11 @@ def made(learner, env_id="Tiles2048-v0", sides=(), **env_kwargs):
     return learner(Task(env_id, env_kwargs).game, 0, settings, sides)
 
 
-@pytest.mark.parametrize("deterministic", [True, False])
-def test_ppo_plays_legal_actions(deterministic):
+def test_ppo_plays_legal_actions():
     learner = made(PPOLearner, shape=(2, 3))
     boards = learner.envs.reset()
-    for _ in range(100):
+    for move in range(200):
+        deterministic = move % 2 == 0
         masks = np.stack(learner.envs.env_method("action_masks"))
         actions, _ = learner.predict(boards, deterministic=deterministic)
         assert masks[np.arange(len(actions)), actions].all()
@@ -124,20 +126,6 @@ def test_a_learner_leaves_no_temporary_folder_of_its_log(kind, tmp_path, monkeyp
     assert not list(tmp_path.glob("SB3-*"))
 
 
-def test_boards_of_another_shape_are_refused():
-    with pytest.raises(ValueError, match="must have shape"):
-        made(DQNLearner).action_values(np.zeros((1, 3, 3), np.uint8))
-
-
-def test_a_run_of_an_earlier_version_is_played_and_not_resumed(tmp_path):
-    words = ("train", "ppo", "--env", "TicTacToe-v0", "--out", tmp_path, "--games")
-    typed(*words, 10, *FEW)
-    run = Run.read(tmp_path)
-    replace(run, config=replace(run.config, agent_version=3)).write(tmp_path)
-    assert "agent_version was 3" in refused(*words, 20, "--resume")
-    assert open_player(tmp_path).agent.games >= 10
-
-
 @pytest.mark.parametrize("kind", [DQNLearner, PPOLearner])
 def test_the_learning_rate_follows_the_budget(kind):
     rates = {"learning_rate": 0.5, "final_learning_rate": 0.1}
@@ -154,6 +142,14 @@ def test_the_learning_rate_follows_the_budget(kind):
     assert resumed.model.policy.optimizer.param_groups[0]["lr"] == group["lr"]
 
 
+def test_a_run_tells_its_learner_the_progress():
+    seen, options = [], {**ON_TILES, **small.DQN, "games": 300, "rollout_steps": 4}
+    train("dqn", callback=lambda dqn, _: seen.append((dqn.games / 300, dqn.progress)), **options)
+    after, before = zip(*seen, strict=True)
+    assert len(seen) > 5
+    assert before[1:] == pytest.approx(after[:-1], abs=0.01)
+
+
 def test_a_dqn_tells_its_exploration_and_the_values_of_what_it_learns_from():
     learner = made(DQNLearner, **BOARD)
     metrics = learner.learn()
@@ -164,32 +160,6 @@ def test_a_dqn_tells_its_exploration_and_the_values_of_what_it_learns_from():
         metrics = learner.learn()
     assert metrics["exploration"] == pytest.approx(learner.model.exploration_rate, abs=0.02)
     assert np.isfinite(metrics["value"])
-
-
-def test_a_run_tells_its_learner_the_progress(monkeypatch):
-    seen = []
-    learn = DQNLearner.learn
-
-    def noting(learner):
-        seen.append((learner.games / 300, learner.progress))
-        return learn(learner)
-
-    monkeypatch.setattr(DQNLearner, "learn", noting)
-    train("dqn", "Tiles2048-v0", env_kwargs=BOARD, games=300, **small.DQN, rollout_steps=4)
-    assert len(seen) > 5
-    assert all(games == pytest.approx(progress, abs=0.01) for games, progress in seen)
-
-
-def test_a_run_with_the_settings_of_an_earlier_version_is_refused(tmp_path):
-    train("dqn", "Tiles2048-v0", env_kwargs=BOARD, games=2, out=tmp_path, **small.DQN)
-    config = Run.read(tmp_path).config
-    old = config.settings | {"symmetric": True}
-    Run(replace(config, settings=old)).write(tmp_path)
-    with pytest.raises(ValueError, match="there is no setting 'symmetric'"):
-        load(tmp_path)
-    Run(replace(config, settings=old, agent_version=3)).write(tmp_path)
-    with pytest.raises(ValueError, match="version 3 of dqn"):
-        load(tmp_path)
 
 
 @pytest.mark.parametrize("kind", [DQNLearner, PPOLearner])
@@ -214,14 +184,13 @@ def test_the_best_model_is_that_with_the_better_worst_side(tmp_path, monkeypatch
 
     monkeypatch.setattr("baselines.training.learner.side_metrics", next_test)
     monkeypatch.setattr(PPOLearner, "save_model", lambda m, path: path.write_text(f"{m.games}"))
-    monkeypatch.setattr("baselines.commands.train.closing_text", lambda *_: "")
-    typed("train", "ppo", "--env", "TicTacToe-v0", "--games", 1000, *FEW, "--out", tmp_path)
+    few = {"n_envs": 32, "n_steps": 16, "batch_size": 256, "n_epochs": 1, "width": 8}
+    train("ppo", "TicTacToe-v0", games=1000, out=tmp_path, **few)
     assert len(tested) == 4
     assert int((tmp_path / "best.zip").read_text()) == tested[2]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("name", SMALL_RUNS)
+@pytest.mark.parametrize(("name", "threads"), [("neural", 1), ("dqn", 1), ("ppo", 2)])
 def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, threads, tmp_path):
     def found():
         return torch.get_num_threads(), (torch.tensor(1e-40) * 1 == 0).item()
@@ -265,16 +234,112 @@ def test_a_run_on_a_gpu_is_resumed_and_plays_as_on_a_processor(name, tmp_path):
     assert np.allclose(agent.action_values(boards), same.action_values(boards), rtol=1e-4)
 
 
-def test_a_run_says_what_device_auto_was(tmp_path, monkeypatch):
+def test_a_run_says_what_device_auto_was_and_may_be_resumed_on_another(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(PPOLearner, "test_games", 2)
-    arguments = ("train", "ppo", "--games", 2, "--width", 4, "--n-steps", 16, "--batch-size", 16)
-    arguments += ("--env-kwargs", '{"shape": [2, 2]}', "--out", tmp_path)
-    assert command(*arguments).returncode == 0
-    run = Run.read(tmp_path)
-    config = run.config
+    learner = PPOLearner.new(config_for("ppo", "Tiles2048-v0", BOARD, **small.PPO))
+    config = learner.config
     assert config.settings["device"] == "cpu"
-    assert run.versions.keys() >= {"stable-baselines3", "sb3-contrib", "torch", "numba"}
-    old = config.settings | {"device": "cuda"}  # of an old run, elsewhere
-    replace(run, config=replace(config, settings=old)).write(tmp_path)
-    assert command(*arguments, "--resume", "--device", "cpu").returncode == 0
+    elsewhere = replace(config, settings=config.settings | {"device": "cuda"})
+    assert not elsewhere.differences(config)
+    libraries = {"stable-baselines3", "sb3-contrib", "torch", "numba"}
+    assert learner.run.versions.keys() >= libraries
+
+
+def test_a_run_of_an_earlier_version_is_played_unless_its_settings_are_others(tmp_path):
+    train("ppo", "Tiles2048-v0", BOARD, games=2, out=tmp_path, **small.PPO)
+    config = Run.read(tmp_path).config
+    Run(replace(config, agent_version=3)).write(tmp_path)
+    assert open_player(tmp_path).agent.games >= 2
+    with pytest.raises(ValueError, match="agent_version was 3"):
+        train("ppo", games=20, out=tmp_path, resume=True)
+    for version, named in ((3, "version 3 of ppo"), (config.agent_version, "'symmetric'")):
+        old = replace(config, settings=config.settings | {"symmetric": True})
+        Run(replace(old, agent_version=version)).write(tmp_path)
+        with pytest.raises(ValueError, match=named):
+            load(tmp_path)
+
+
+OFF_POLICY = {"learning_starts": 8, "buffer_size": 100, "batch_size": 8}
+ON_POLICY = {"n_steps": 8, "batch_size": 16, "n_epochs": 1}
+MODELS = {
+    "PPO": (PPO, (ReplaceIllegal, OneHotPlanes, FlatObservation), ON_POLICY),
+    "MaskablePPO": (MaskablePPO, (), ON_POLICY),
+    "DQN": (DQN, (ReplaceIllegal,), OFF_POLICY),
+    "QRDQN": (QRDQN, (ReplaceIllegal,), OFF_POLICY),
+}
+GAME = ("--env", "Tiles2048-v0", "--shape", 2, 2)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for name, (kind, wrappers, how) in MODELS.items():
+        envs = make_sb3("Tiles2048-v0", 4, shape=(2, 2), wrappers=wrappers)
+        model = kind("MlpPolicy", envs, seed=0, **how).learn(64)
+        model.save(folder / name)
+        model.seed = 1
+        model.save(folder / f"{name}-1")
+    return folder
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_file_plays_legal_actions_by_its_algorithm(models, name, tmp_path):
+    file, wrappers = models / f"{name}.zip", [each.__name__ for each in MODELS[name][1]]
+    game = (*GAME, "--wrappers", *wrappers) if wrappers else GAME
+    done = typed("evaluate", file, *game, "--episodes", 20)
+    assert done.startswith(f"{file} ({name}) on Tiles2048-v0, ")
+    typed("record", file, *game, "--out", tmp_path / "a.npz", "--format", "npz")
+    played = np.load(tmp_path / "a.npz")
+    assert played["action_masks"][np.arange(len(played["actions"])), played["actions"]].all()
+    typed("watch", file, *game, "--html", tmp_path / "game.html")
+    how = {"agent_kwargs": {"wrappers": wrappers}}
+    assert f"{evaluate(file, 'Tiles2048-v0', BOARD, 20, **how)['mean']:,.1f}" in done
+
+
+def test_a_file_answers_one_board_by_one_action(models):
+    agent = load(models / "MaskablePPO.zip", gym.make("Tiles2048-v0", shape=(2, 2)))
+    boards = np.array([[[1, 1], [0, 2]], [[1, 2], [2, 1]]], np.uint8)
+    actions, _ = agent.predict(boards)
+    assert [agent.predict(board)[0] for board in boards] == actions.tolist()
+
+
+def test_files_are_named_by_their_paths_and_grouped_by_patterns(models, tmp_path):
+    said = typed("compare", models / "DQN.zip", "greedy", *GAME, "--wrappers", "ReplaceIllegal")
+    assert "DQN" in said
+    assert "greedy" in said
+    files, out = [models / "MaskablePPO.zip", models / "MaskablePPO-1.zip"], tmp_path / "rows.csv"
+    for name in ("compare", "evaluate"):
+        typed(name, *files, *GAME, "--episodes", 5, "--out", out)
+        rows = read_rows(out)
+        assert [row["path"] for row in rows] == [*map(str, files)]
+        assert all(row["agent"].startswith(row["path"]) for row in rows)
+        typed(name, models / "MaskablePPO*.zip", *GAME, "--episodes", 5, "--out", out)
+        *rows, mean = read_rows(out)
+        assert [row["train_seed"] for row in rows] == ["1", "0"]
+        assert json.loads(rows[0]["settings"]) == ON_POLICY
+        assert mean["interval_of"] == "mean"
+        assert f"{models}/none*.zip" in refused(name, models / "none*.zip", *GAME)
+
+
+def test_what_does_not_fit_is_said_in_one_line(models, tmp_path):
+    (tmp_path / "a.zip").write_bytes(b"PK")
+    for words, named in (
+        ((tmp_path / "a.zip", *GAME), "a.zip is no model"),
+        ((models / "DQN.zip",), "Observation spaces do not match: Box(0, 17, (2, 2), uint8)"),
+        ((models / "DQN.zip", *GAME, "--wrappers", "Log2Reward"), "wrappers"),
+    ):
+        assert named in refused("evaluate", *words)
+    with pytest.raises(ValueError, match="Observation spaces"):
+        load(models / "DQN.zip")
+
+
+@pytest.mark.parametrize(("name", "beside"), [("model.zip", "progress.csv"), ("best.zip", "a")])
+def test_a_model_without_its_runs_configuration_is_not_loaded_in_silence(
+    models, tmp_path, name, beside
+):
+    shutil.copy(models / "MaskablePPO.zip", tmp_path / name)
+    (tmp_path / beside).touch()
+    done = command("evaluate", tmp_path / name, *GAME, "--episodes", 2)
+    assert done.returncode == 0
+    assert "runs code" in done.stderr.splitlines()[0]
+    assert "runs code" not in command("evaluate", models / "DQN.zip").stderr
