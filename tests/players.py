@@ -1,13 +1,37 @@
-"""Agents that play simply, are interrupted, or end their process."""
+"""Agents that play simply, are interrupted, or end their process; and boards from random play."""
 
 from types import SimpleNamespace
 
 import numpy as np
 
-from baselines.agents import RandomAgent
+from baselines.agents import RandomAgent, ValueAgent
+from tile_envs.games import vector_env
 
 LOWEST = SimpleNamespace(predict=lambda observation, action_masks: action_masks.argmax(axis=1))
 """Plays the first legal action."""
+
+
+def boards_from_play(game, n=200):
+    """Return boards after sixty moves at random."""
+    envs = vector_env(game, n)
+    boards, _ = envs.reset(seed=3)
+    envs.action_space.seed(3)
+    for _ in range(60):
+        boards, *_ = envs.step(envs.sample_legal_actions())
+    return boards
+
+
+class Weighing(ValueAgent):
+    """Values an afterstate by weights of tiles on cells; it plays boards of any shape."""
+
+    def __init__(self, game):
+        self.game = game
+
+    def action_values(self, observations):
+        assert len(observations), "which such an agent need not be able to value"
+        after, rewards, masks = self.game.afterstates(observations)
+        weights = np.random.default_rng(1).random(self.game.shape)
+        return np.where(masks, rewards + (after * weights).sum(axis=(2, 3)), -np.inf)
 
 
 class Scripted:
