@@ -44,6 +44,18 @@ class Scripted:
         return self.game.legal_actions(observation).argmax(axis=1)
 
 
+class Wavering:
+    """Plays the first legal action, and rarely the last."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+
+    def predict(self, observation, action_masks):
+        last = action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)
+        rarely = self.rng.random(len(last)) < 0.01
+        return np.where(rarely, last, action_masks.argmax(axis=1))
+
+
 class Stubborn:
     """Answers every observation with the same number."""
 

@@ -2,26 +2,31 @@
 
 import os
 from functools import partial
+from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from commands import refused
 from placers import LastCell
+from players import Wavering
 
 from baselines import evaluate, evaluate_exactly, judge, load, questions, regret, solve, train
 from baselines.agents import GreedyAgent
 from baselines.deep.dqn import DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import Neural
+from baselines.evaluation.exact import expected
+from baselines.evaluation.policies import policy_of, probabilities_of
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
 from baselines.search.mcts import MCTSAgent
 from baselines.search.placing import ValuePlacer
 from baselines.settings import read_settings
+from baselines.solver.optimal import OptimalAgent
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
-from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
+from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.wrappers import OneHotPlanes
 
@@ -137,6 +142,12 @@ def test_a_command_names_a_mistake(folder, typed, named, monkeypatch):
 TILES, TILES_2584, MARKS = SlidingGame(RULES_2048), SlidingGame(RULES_2584), TicTacToe()
 TC = {"method": "tc", "direction": "backward"}
 PLACED = {"placer": LastCell(), "shape": (2, 2)}
+SMALL_GAME = SlidingGame(RULES_2048, (2, 2))
+ODD = SlidingGame(Rules("Odd", (0, 2, 4, 8), [(1, 1, 2), (1, 2, 2)], {2: 1.0}, 8), (2, 2))
+UP = SimpleNamespace(predict=lambda boards: np.zeros(len(boards), np.int64))
+RECURRENT = SimpleNamespace(predict=lambda boards, state=None: (UP.predict(boards), "memory"))
+WRONG = np.eye(9)[4], np.full(9, 0.5), np.zeros(9)
+STARTS = {"starts": [[[1, 1], [0, 0]]], "start_fraction": 1.0}
 STAGES = {"stages": (64,), "late_stages": (96,)}
 
 
@@ -154,6 +165,14 @@ def planes(make=gym.make):
 
 def masked_dqn(env):
     return MaskedDQN("BoardPolicy", env)
+
+
+def optimal(**options):
+    return Expectimax(OptimalAgent(SMALL_GAME), SMALL_GAME, **options)
+
+
+def drawing(row):
+    return SimpleNamespace(action_probabilities=lambda boards: np.tile(row, (len(boards), 1)))
 
 
 CALLS = [
@@ -228,6 +247,20 @@ CALLS = [
     (lambda: regret(GreedyAgent(TILES)), "env"),
     (lambda: questions("TicTacToe-v0"), "TicTacToe"),
     (lambda: questions("Tiles2048-v0", 999, env_kwargs=SMALL), "2×2 n=999"),
+    # Learners, search and solver.
+    (lambda: network().restore(network(network="0145").state_dict()), "2048 4×4"),
+    (lambda: network().restore(network(TILES_2584, values=16).state_dict()), "2048"),
+    (lambda: search(ODD, downgrade=8), "downgrade"),
+    (lambda: solve(ODD), "Odd"),
+    (lambda: OptimalAgent(SMALL_GAME).action_values(np.full((1, 2, 2), 5)), "reach"),
+    (lambda: evaluate_exactly("random", "Tiles2048-v0", SMALL | STARTS), "starts"),
+    (lambda: expected(RECURRENT, SMALL_GAME), "memory"),
+    (lambda: expected(Wavering(), SMALL_GAME), "chance"),
+    (lambda: expected(UP, SMALL_GAME), "plays 0"),
+    (lambda: expected(optimal(milliseconds=5), SMALL_GAME), "time"),
+    (lambda: expected(optimal(samples=1), SMALL_GAME), "draws"),
+    *((partial(policy_of, drawing(row), "O"), "probabilities") for row in WRONG),
+    (lambda: probabilities_of(drawing([2, -1, 0]), np.zeros((1, 2, 2)), np.ones((1, 3))), "-1"),
 ]
 
 

@@ -11,20 +11,21 @@ import pytest
 from covering import covering
 from players import boards_from_play
 
+from baselines.evaluation.sampled import play
 from baselines.ntuple import learning
-from baselines.ntuple.network import SETS, SMALL_SETS, Network
+from baselines.ntuple.learning import MIDDLE, STAGES
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.ntuple.plain import PlainNTuple
-from baselines.seeds import training_generator, training_seeds
+from baselines.seeds import game_seeds, training_generator, training_seeds
 from tile_envs.base.random_stream import Stream, consecutive, start, starts
-from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.chance import NAMED
 from tile_envs.sliding.packed.kernels import rows_of
 
 TILES_2048, TILES_2584 = SlidingGame(RULES_2048), SlidingGame(RULES_2584)
 SMALL_BOARD = SlidingGame(RULES_2048, (2, 3))
-RULES = [RULES_2048, RULES_2584, powers3.RULES]
+ENVS = {RULES_2048: "Tiles2048-v0", RULES_2584: "Tiles2584-v0", powers3.RULES: "Powers3-v0"}
+RULES = [*ENVS]
 RARE_SPAWN = {
     RULES_2048: {2: 0.8, 4: 0.2},
     RULES_2584: {1: 0.75, 3: 0.25},
@@ -124,21 +125,14 @@ def test_values_are_sums_over_tuples_in_all_orientations(rules, shape):
     ids=case_name,
 )
 def test_compiled_games_are_those_of_the_package(rules, rare, shape, placer):
-    game = SlidingGame(rules, shape, RARE_SPAWN[rules] if rare else None, placer=placer)
+    options = {"shape": shape, "spawn": RARE_SPAWN[rules] if rare else None, "placer": placer}
+    game = SlidingGame(rules, **options)
     learner = with_random_weights(made(game, network="012 134"))
-    scores, tiles, moves, _ = learner.play_greedily(consecutive(77, 30))
-    envs = vector_env(game, 30)
-    observations, infos = envs.reset(seed=77)
-    over, length = np.zeros(30, np.bool_), 0
-    faces = np.array(rules.faces)
-    while not over.all():
-        length += int((~over).sum())
-        observations, _, ended, _, infos = envs.step(learner.predict(observations)[0])
-        first = ended & ~over
-        assert np.array_equal(infos["score"][first], scores[first])
-        assert np.array_equal(infos["max_tile"][first], faces[tiles[first]])
-        over |= ended
-    assert length == moves
+    scores, tiles, moves, _ = learner.play_greedily(game_seeds(77, 30, "evaluation"))
+    record = play(learner, ENVS[rules], options, 30, seed=77)
+    assert np.array_equal(record.returns, scores)
+    assert np.array_equal(record.tiles, np.array(rules.faces)[tiles])
+    assert record.moves == moves
 
 
 DIRECTIONS = [
@@ -207,6 +201,12 @@ def test_the_plain_learner_learns():
     assert learner.action_values(boards_from_play(SMALL_BOARD)[:0]).shape == (0, 4)
 
 
+def with_first_row(*rows):
+    boards = np.zeros((len(rows), 4, 4), np.uint8)
+    boards[:, 0] = rows
+    return boards
+
+
 def times_played(learner, n):
     """Return by what the moves of n games grow as games are played again; scores do not change."""
     games, update = (learner.game, consecutive(0, n)), learner._update()
@@ -221,24 +221,29 @@ def test_a_restart_begins_in_the_middle_of_the_last_game():
     assert 1.4 < times_played(with_random_weights(made(**NOT_LEARNING)), 50) < 4
 
 
-def test_a_fraction_of_iterations_is_restarted():
-    moves = {0.0: [], 0.4: []}
-    for restart, after in moves.items():
-        learner = made(**NOT_LEARNING | {"restart": restart, "iteration_games": 20})
-        for _ in range(5):
-            learner.learn()
-            after.append(learner.moves)
-    never, chosen = (np.diff(after, prepend=0) for after in moves.values())
-    assert (chosen > 1.3 * never).tolist() == [False, False, True, False, True]
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"restart": 0.4}, [0, 0, MIDDLE, 0, MIDDLE]),
+        ({"restart": 0.5, "late_stages": (64,), "late_games": 200}, [0, MIDDLE, STAGES, MIDDLE]),
+    ],
+)
+def test_a_fraction_of_iterations_is_restarted_and_late_stages_are_in_others(settings, expected):
+    learner, again, moves = made(**NOT_LEARNING | settings), [], [0]
+    for _ in expected:
+        again.append(learner._update().again)
+        learner.learn()
+        moves.append(learner.moves)
+    more = np.diff(moves) > 1.3 * np.diff(moves).min()
+    assert again == expected
+    assert more.tolist() == [kind > 0 for kind in again]
 
 
 def test_stages_have_weights_of_their_own():
     learner = made(stages=(64,), initial=8.0, method="tc")
-    weights_of(learner).reshape(2, -1, 3)[1, :, 0] += 1
-    low, high = np.zeros((2, 1, 4, 4), np.uint8)
-    low[0, 0, :2], high[0, 0, :3] = (4, 5), (4, 5, 4)  # the sums are 48 and 64
-    assert learner.action_values(low)[0, 1] == pytest.approx(8)
-    assert learner.action_values(high)[0, 1] == pytest.approx(8 + 8)  # eight entries a board
+    weights_of(learner).reshape(2, -1, 3)[1, :, 0] += 1  # of eight entries a board
+    low, high = learner.action_values(with_first_row((4, 5, 0, 0), (4, 5, 4, 0)))[:, 1]
+    assert (low, high) == pytest.approx((8, 8 + 8))  # the sums of the tiles are 48 and 64
 
 
 def test_stages_begin_with_what_all_have_learned_together():
@@ -255,11 +260,10 @@ def test_stages_begin_with_what_all_have_learned_together():
 
 
 def test_late_stages_begin_with_boards_half_as_large():
-    stages = {"stages": (64,), "late_stages": (112, 128), "late_games": 100}
-    learner = with_random_weights(made(**stages, **COHERENT))
-    boards = np.zeros((4, 4, 4), np.uint8)
-    boards[0, 0], boards[1, 0] = (6, 5, 4, 2), (5, 4, 3, 2)  # the sums are 116 and 60
-    boards[2, 0], boards[3, 0] = (7, 2, 1, 0), (6, 2, 1, 0)  # 134 and 70
+    late = {"late_stages": (112, 128), "late_games": 100}
+    learner = with_random_weights(made(stages=(64,), **late, **COHERENT))
+    # The sums are 116, 60, 134 and 70.
+    boards = with_first_row((6, 5, 4, 2), (5, 4, 3, 2), (7, 2, 1, 0), (6, 2, 1, 0))
     learner.learn()
     on_the_way, half, made_128, made_64 = learner.action_values(boards)[:, 2]
     assert on_the_way == pytest.approx(0.2 * half)
@@ -325,15 +329,6 @@ def test_an_error_in_a_thread_is_raised_as_it_is(threads, monkeypatch):
         made(threads=threads).learn()
 
 
-def test_a_carousel_begins_with_the_late_stages_where_nothing_is_restarted():
-    learner = made(late_stages=(64,), late_games=200, **COHERENT | {"restart": 0.5})
-    again = []
-    for _ in range(4):
-        again.append(learner._update().again)
-        learner.learn()
-    assert again == [0, learning.MIDDLE, learning.STAGES, learning.MIDDLE]
-
-
 def test_the_first_half_of_the_tuples_learns_alone_until_the_others_join():
     learner = made(network="0123 0145", half_games=200, **COHERENT)
     half, boards = made(**COHERENT), boards_from_play(TILES_2048)
@@ -356,21 +351,11 @@ def test_the_first_half_of_the_tuples_learns_alone_until_the_others_join():
         assert np.shares_memory(copied.net.weights, copied._weights)
 
 
-def test_larger_tiles_share_the_last_value():
-    learner = with_random_weights(made(TILES_2584, values=21))
-    boards = np.zeros((4, 4, 4), np.uint8)
-    boards[:, 0, 1] = (19, 20, 24, 31)
-    below, *same = learner.action_values(boards)
-    assert (same == same[0]).all()
-    assert not np.array_equal(below, same[0])
-
-
 def test_optimistic_values_are_the_first_of_every_board():
-    learner = made(initial=1000.0, network="2x4")
-    values = learner.action_values(boards_from_play(TILES_2048))
-    assert (values[np.isfinite(values)] >= 999.9).all()
-    plain = PlainNTuple(TILES_2048, settings=NTupleSettings(network="0123", initial=80.0))
-    assert plain.value(np.zeros((4, 4), np.uint8)) == pytest.approx(80)
+    settings, board = NTupleSettings(network="0123", initial=80.0), with_first_row((1, 0, 0, 0))
+    for kind in (NTuple, PlainNTuple):
+        values = kind(TILES_2048, 0, settings).action_values(board)
+        assert values.tolist() == [pytest.approx([-np.inf, 80, 80, -np.inf])]
 
 
 @pytest.mark.parametrize(
@@ -378,7 +363,7 @@ def test_optimistic_values_are_the_first_of_every_board():
 )
 def test_seconds_of_learning_go_far(rules, mean):
     learner = made(SlidingGame(rules), network="2x4", iteration_games=40, **COHERENT)
-    for _ in range(25):
+    for _ in range(5):
         learner.learn()
     assert learner.test(200)["greedy_return"] > mean
 
@@ -410,35 +395,18 @@ def test_entries_in_use_are_counted():
     assert 0 < learner.test(1)["entries"] * learner.network.entries == pytest.approx(used)
 
 
-def test_well_known_sets_are_of_their_names():
-    for name, text in SETS.items():
-        n, length = map(int, name.split("x"))
-        assert [*map(len, text.split())] == [length] * (5 if name == "17x4" else n)
-    for shape in SMALL_SETS:
-        assert Network.of(SlidingGame(RULES_2048, shape), "", None, ()).entries < 1 << 27
-
-
-def test_games_with_many_tiles_have_smaller_tuples_and_more_values():
-    few, many = (Network.of(game, "", None, ()) for game in (TILES_2048, TILES_2584))
-    assert (few.values, many.values) == (16, 32)
-    assert len(few.tuples[0]) > len(many.tuples[0])
-    assert Network.of(TILES_2048, "", 2, ()).tuples == few.tuples
-    assert Network.of(SMALL_BOARD, "", None, ()).values == SMALL_BOARD.n_values
-
-
 @pytest.mark.parametrize("initial", [0.0, 320_000.0])
 def test_an_exported_network_plays_alike_and_is_small(initial):
     learner = made(network="2x4", initial=initial, **COHERENT | {"learning_rate": 0.1})
+    copied = made(network="2x4", initial=initial)
     learner.learn()
     state = learner.export_state()
     assert state["weights"].dtype == np.float16
     assert len(state["weights"]) == learner.network.size
-    copy_ = made(network="2x4", initial=initial)
-    copy_.restore(state)
+    copied.restore(state)
     boards = boards_from_play(TILES_2048)
-    values = learner.action_values(boards)
-    expected = pytest.approx(values - initial, rel=2e-3, abs=1)
-    assert copy_.action_values(boards) - initial == expected
+    values, rounded = (each.action_values(boards) - initial for each in (learner, copied))
+    assert rounded == pytest.approx(values, rel=2e-3, abs=1)
     weights_of(learner)[0] = 1e9
     with pytest.raises(ValueError, match="too large for half precision"):
         learner.export_state()
