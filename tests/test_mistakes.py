@@ -12,7 +12,7 @@ from placers import LastCell
 from players import Wavering
 
 from baselines import evaluate, evaluate_exactly, judge, load, questions, regret, solve, train
-from baselines.agents import GreedyAgent
+from baselines.agents import AGENTS, LEARNERS, GreedyAgent, Task, agent_class
 from baselines.deep.dqn import DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import Neural
@@ -167,6 +167,12 @@ def masked_dqn(env):
     return MaskedDQN("BoardPolicy", env)
 
 
+def made_in_python(name):
+    learner, game = agent_class(name), Task.of(AGENTS[name].env).game
+    size = "iteration_games" if name == "ntuple" else "n_envs"
+    return learner(game, 0, learner.Settings(**{size: -1}))
+
+
 def optimal(**options):
     return Expectimax(OptimalAgent(SMALL_GAME), SMALL_GAME, **options)
 
@@ -248,6 +254,7 @@ CALLS = [
     (lambda: questions("TicTacToe-v0"), "TicTacToe"),
     (lambda: questions("Tiles2048-v0", 999, env_kwargs=SMALL), "2×2 n=999"),
     # Learners, search and solver.
+    *((partial(made_in_python, name), "-1") for name in LEARNERS),
     (lambda: network().restore(network(network="0145").state_dict()), "2048 4×4"),
     (lambda: network().restore(network(TILES_2584, values=16).state_dict()), "2048"),
     (lambda: search(ODD, downgrade=8), "downgrade"),

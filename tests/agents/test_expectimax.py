@@ -170,30 +170,26 @@ def test_a_board_without_a_move_is_worth_nothing_and_its_value_not_asked_for(kin
     for some in (boards[:0], boards[:1], boards[1:], boards):
         legal, values = game.legal_actions(some) > 0, search.action_values(some)
         assert np.array_equal(values > -np.inf, legal)
-        assert depth == 1 or not values[legal].any()
+        if depth > 1 and not options.keys() & {"downgrade", "milliseconds"}:
+            assert not values[legal].any()
         tiles = np.ones(len(some), np.int64)
         assert placer.cell_values(some, tiles, depth).shape == (len(some), 4)
 
 
-EMPTY = np.zeros((1, 4, 4), np.uint8)
-EMPTY[0, 0] = (1, 2, 3, 0)
-
-
-def test_boards_with_few_empty_cells_are_searched_deeper():
+def test_the_depth_follows_from_the_empty_cells_and_the_time():
     made, full = learner(), np.arange(16, dtype=np.uint8).reshape(1, 4, 4) % 7 + 1
     full[0, 0, :2] = 0
-    agent = Expectimax(made, made.game, 1, deeper={4: 3, 2: 2})
+    empty = np.zeros((1, 4, 4), np.uint8)
+    empty[0, 0] = (1, 2, 3, 0)
     two_deep = Expectimax(made, made.game, 2)
-    assert np.array_equal(agent.action_values(full), two_deep.action_values(full))
-    assert np.array_equal(agent.action_values(EMPTY), made.action_values(EMPTY))
-
-
-def test_a_time_budget_bounds_the_depth():
-    made = learner()
-    two_deep = Expectimax(made, made.game, 2)
-    for depth, time, same in ((50, 1e-6, made), (2, 60_000, two_deep)):
-        timed = Expectimax(made, made.game, depth, milliseconds=time)
-        assert np.array_equal(timed.action_values(EMPTY), same.action_values(EMPTY))
+    for boards, depth, options, same in (
+        (full, 1, {"deeper": {4: 3, 2: 2}}, two_deep),
+        (empty, 1, {"deeper": {4: 3, 2: 2}}, made),
+        (empty, 50, {"milliseconds": 1e-6}, made),
+        (empty, 2, {"milliseconds": 60_000}, two_deep),
+    ):
+        agent = Expectimax(made, made.game, depth, **options)
+        assert np.array_equal(agent.action_values(boards), same.action_values(boards))
 
 
 def test_nothing_is_compiled_in_the_time_of_a_move():
@@ -342,13 +338,11 @@ def test_boards_with_large_tiles_are_searched_with_smaller_ones():
     expected = np.array([lower(board, 15) for board in boards])
     changed = (expected != boards).any(axis=(1, 2))
     assert 100 < changed.sum() < 400
-    lowered, legal = downgrade(boards, 15), TILES_2048.legal_actions
+    lowered, legal, made = downgrade(boards, 15), TILES_2048.legal_actions, learner()
     assert np.array_equal(lowered, expected)
     assert lowered.dtype == np.uint8
     assert np.array_equal(legal(boards), legal(expected))
-    made = learner()
-    agent = Expectimax(made, made.game, 2, downgrade=32768)
-    plain = Expectimax(made, made.game, 2)
+    agent, plain = (Expectimax(made, made.game, 2, downgrade=face) for face in (32768, None))
     assert np.array_equal(agent.action_values(boards), plain.action_values(expected))
 
 
@@ -412,11 +406,12 @@ def test_drawn_tiles_come_near_the_weighted_ones():
     board = np.zeros((4, 4), np.uint8)
     board[0], board[1, :2] = (1, 3, 5, 8), (2, 2)
     boards, made = np.array([board] * 4000), learner(TILES_2584)
-    weighted = Expectimax(made, made.game, 2).action_values(board)
-    drawn, again = (
-        Expectimax(made, made.game, 2, samples=1).action_values(boards) for _ in range(2)
+    weighted, drawn, again = (
+        Expectimax(made, made.game, 2, samples=samples).action_values(boards)
+        for samples in (0, 1, 1)
     )
     assert np.array_equal(drawn, again)
+    weighted = weighted[0]
     legal = np.isfinite(weighted)
     assert np.array_equal(np.isfinite(drawn[0]), legal)
     error = drawn[:, legal].std(axis=0) / np.sqrt(len(boards))

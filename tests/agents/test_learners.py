@@ -1,6 +1,6 @@
 """All learners: what a seed decides, and settings; tables and small networks: what they learn."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +13,6 @@ from same import equal
 from small import DQN, PPO
 
 from baselines import evaluate, evaluate_exactly, train
-from baselines.agents import AGENTS, LEARNERS, Task, agent_class
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.deep.neural import Neural
 from baselines.deep.ppo import PPOLearner
@@ -180,15 +179,6 @@ def test_an_object_among_the_options_is_not_copied(monkeypatch):
     small = {"games": 4, "n_envs": 2, "test_games": 2, "sequential": False}
     learner = train("qtable", "Tiles2048-v0", options, **small)
     assert learner.config.env_kwargs["placer"] is options["placer"]
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_a_learner_checks_settings_that_were_made_in_python(name):
-    learner, task = agent_class(name), Task.of(AGENTS[name].env)
-    names = [field.name for field in fields(learner.Settings)]
-    size = "n_envs" if "n_envs" in names else "iteration_games"
-    with pytest.raises(ValueError, match=f"{size} .* -1"):
-        learner(task.game, 0, learner.Settings(**{size: -1}))
 
 
 def test_settings_of_the_users_are_plain_dataclasses():

@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import oracle
@@ -16,7 +15,7 @@ from baselines.ntuple import learning
 from baselines.ntuple.learning import MIDDLE, STAGES
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.ntuple.plain import PlainNTuple
-from baselines.seeds import game_seeds, training_generator, training_seeds
+from baselines.seeds import game_seeds
 from tile_envs.base.random_stream import Stream, consecutive, start, starts
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.chance import NAMED
@@ -179,19 +178,6 @@ def test_learning_does_as_plain_python_does(rules, shape, method, direction):
     assert sums == pytest.approx(plain.sums, rel=1e-3)
     expected = plain.action_values(boards)
     assert learner.action_values(boards) == pytest.approx(expected, rel=1e-4, abs=1e-2)
-
-
-def test_learning_from_listed_boards_does_as_plain_python_does():
-    game = SlidingGame(RULES_2048, (2, 3), starts=[[[5, 0, 1], [4, 3, 1]]], start_fraction=1)
-    learner = made(game, 6, network="0123 124", values=7, iteration_games=1)
-    plain = plain_copy(with_random_weights(learner))
-    for iteration in range(3):
-        seeds = training_seeds(training_generator(6, iteration), 1)
-        plain.rng = SimpleNamespace(integers=lambda *_, seeds=seeds, **__: seeds)
-        plain.stream = Stream(int(game.start.boards(starts(seeds))[1][0]))
-        learner.learn()
-        assert plain.learn() == learner.recent[-1]
-    assert learner.action_values(game.starts) == pytest.approx(plain.action_values(game.starts))
 
 
 def test_the_plain_learner_learns():
@@ -381,7 +367,7 @@ def test_diverging_is_noticed():
     learner = made(**BACKWARD, learning_rate=1000.0)
     with pytest.raises(ValueError, match=r"diverged .* learning_rate"):
         _ = [learner.learn() for _ in range(5)]
-    late = made(SMALL_BOARD, network="012345", values=8, stages=(64,))
+    late = made(SMALL_BOARD, stages=(64,))
     weights_of(late).reshape(2, -1)[1] = np.inf  # no start board has such an entry
     with pytest.raises(ValueError, match="diverged after 100 games"):
         late.learn()
