@@ -24,6 +24,7 @@ def test_a_network_is_small_and_wins_nearly_every_game(env):
     assert np.array_equal(agent.predict(boards)[0], agent.action_values(boards).argmax(axis=1))
 
 
+@pytest.mark.slow
 def test_it_searches():
     assert evaluate("strong", "Tiles2048-v0", episodes=2, search=2)["mean"] > 0
 
