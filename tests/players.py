@@ -1,8 +1,32 @@
-"""Agents that play simply, are interrupted, or end their process."""
+"""Agents that play simply, are interrupted, or end their process; and boards from random play."""
 
 import numpy as np
 
-from baselines.agents import RandomAgent
+from baselines.agents import RandomAgent, ValueAgent
+from tile_envs.games import vector_env
+
+
+def boards_from_play(game, n=200):
+    """Return boards after sixty moves at random."""
+    envs = vector_env(game, n)
+    boards, _ = envs.reset(seed=3)
+    envs.action_space.seed(3)
+    for _ in range(60):
+        boards, *_ = envs.step(envs.sample_legal_actions())
+    return boards
+
+
+class Weighing(ValueAgent):
+    """Values an afterstate by weights of tiles on cells; it plays boards of any shape."""
+
+    def __init__(self, game):
+        self.game = game
+
+    def action_values(self, observations):
+        assert len(observations), "which such an agent need not be able to value"
+        after, rewards, masks = self.game.afterstates(observations)
+        weights = np.random.default_rng(1).random(self.game.shape)
+        return np.where(masks, rewards + (after * weights).sum(axis=(2, 3)), -np.inf)
 
 
 class FirstLegal:
@@ -27,6 +51,18 @@ def strategy(board):
                 return action
 """
 """The same of sliding games, as a written strategy."""
+
+
+class Wavering:
+    """Plays the first legal action, and rarely the last."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+
+    def predict(self, observation, action_masks):
+        last = action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)
+        rarely = self.rng.random(len(last)) < 0.01
+        return np.where(rarely, last, action_masks.argmax(axis=1))
 
 
 class Stubborn:

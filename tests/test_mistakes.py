@@ -19,14 +19,16 @@ import torch
 from commands import in_a_process, python, refused
 from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell
-from players import Stubborn
+from players import Stubborn, Wavering
 
 from baselines import evaluate, evaluate_exactly, judge, load, questions, regret, solve, train
-from baselines.agents import GreedyAgent, Task, game_from_json
+from baselines.agents import AGENTS, LEARNERS, GreedyAgent, Task, agent_class, game_from_json
 from baselines.arrays import write_arrays
 from baselines.deep.dqn import DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import Neural
+from baselines.evaluation.exact import expected
+from baselines.evaluation.policies import policy_of, probabilities_of
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
 from baselines.search.mcts import MCTSAgent
@@ -34,6 +36,7 @@ from baselines.search.minimax import MinimaxAgent
 from baselines.search.options import SearchOptions
 from baselines.search.placing import ValuePlacer
 from baselines.settings import read_settings
+from baselines.solver.optimal import OptimalAgent
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
 from baselines.training.run_folder import lock_folder
@@ -216,6 +219,12 @@ BOARD, SYNC = (
     SlidingGame(RULES_2048, (2, 2)),
     gym.make_vec("TicTacToe-v0", vectorization_mode="sync"),
 )
+SMALL_GAME = SlidingGame(RULES_2048, (2, 2))
+ODD = SlidingGame(Rules("Odd", (0, 2, 4, 8), [(1, 1, 2), (1, 2, 2)], {2: 1.0}, 8), (2, 2))
+UP = SimpleNamespace(predict=lambda boards: np.zeros(len(boards), np.int64))
+RECURRENT = SimpleNamespace(predict=lambda boards, state=None: (UP.predict(boards), "memory"))
+WRONG = np.eye(9)[4], np.full(9, 0.5), np.zeros(9)
+STARTS = {"starts": [[[1, 1], [0, 0]]], "start_fraction": 1.0}
 STAGES = {"stages": (64,), "late_stages": (96,)}
 
 
@@ -264,6 +273,22 @@ ASKED = [
     for game in (TILES, MARKS)
     for of_boards in (game.afterstates, game.legal_actions, game.replies)
 ] + [(MinimaxAgent(MARKS).predict, np.zeros((1, 3, 3), int))]
+
+
+def made_in_python(name):
+    learner, game = agent_class(name), Task.of(AGENTS[name].env).game
+    size = "iteration_games" if name == "ntuple" else "n_envs"
+    return learner(game, 0, learner.Settings(**{size: -1}))
+
+
+def optimal(**options):
+    return Expectimax(OptimalAgent(SMALL_GAME), SMALL_GAME, **options)
+
+
+def drawing(row):
+    return SimpleNamespace(action_probabilities=lambda boards: np.tile(row, (len(boards), 1)))
+
+
 CALLS = [
     (lambda: read_settings(QTableSettings, {"n_envs": 0}), "n_envs 0"),
     (lambda: read_settings(QTableSettings, {"gamma": float("nan")}), "gamma nan"),
@@ -433,6 +458,21 @@ CALLS = [
     # runs and the command line
     (lambda: write_arrays(Path("a.npz"), {"a": np.array([{}], object)}), "Object"),
     (lambda: evaluate("random", "TicTacToe-v0", {"side": "X"}, side="O"), "'O' env_kwargs 'X'"),
+    # Learners, search and solver.
+    *((partial(made_in_python, name), "-1") for name in LEARNERS),
+    (lambda: network().restore(network(network="0145").state_dict()), "2048 4×4"),
+    (lambda: network().restore(network(TILES_2584, values=16).state_dict()), "2048"),
+    (lambda: search(ODD, downgrade=8), "downgrade"),
+    (lambda: solve(ODD), "Odd"),
+    (lambda: OptimalAgent(SMALL_GAME).action_values(np.full((1, 2, 2), 5)), "reach"),
+    (lambda: evaluate_exactly("random", "Tiles2048-v0", SMALL | STARTS), "starts"),
+    (lambda: expected(RECURRENT, SMALL_GAME), "memory"),
+    (lambda: expected(Wavering(), SMALL_GAME), "chance"),
+    (lambda: expected(UP, SMALL_GAME), "plays 0"),
+    (lambda: expected(optimal(milliseconds=5), SMALL_GAME), "time"),
+    (lambda: expected(optimal(samples=1), SMALL_GAME), "draws"),
+    *((partial(policy_of, drawing(row), "O"), "probabilities") for row in WRONG),
+    (lambda: probabilities_of(drawing([2, -1, 0]), np.zeros((1, 2, 2)), np.ones((1, 3))), "-1"),
 ]
 
 

@@ -1,16 +1,20 @@
 """Expectimax against its definition, and against exact values at full depth."""
 
 import os
+import pickle
+import signal
+from copy import deepcopy
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import oracle
 import powers3
 import pytest
 import tyro
-from commands import TESTS, python
+from covering import covering
 from placers import LastCell, worst_by_force
+from players import Weighing
 
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
@@ -40,8 +44,14 @@ def case_name(value):
     return getattr(value, "name", str(value))
 
 
-def learner(game=TILES_2048, scale=20.0, network="0123"):
-    made = NTuple(game, 0, NTupleSettings(network=network))
+def itself(value):
+    return value
+
+
+def learner(game=TILES_2048, scale=20.0, **settings):
+    # A search is compiled for a number of orientations, these have sixteen.
+    network = "0123 12" if game.shape[0] == game.shape[1] else "0123 12 34 5"
+    made = NTuple(game, 0, NTupleSettings(**{"network": network} | settings))
     weights = made.state_dict()["weights"]
     weights[:] = np.random.default_rng(1).random(len(weights), np.float32) * np.float32(scale)
     return made
@@ -54,19 +64,7 @@ class AnyAgent(ValueAgent):
         self._made = made
 
     def action_values(self, observations):
-        assert len(observations), "which such an agent need not be able to value"
         return self._made.action_values(observations)
-
-
-class EmptyCells(ValueAgent):
-    """Values an afterstate by its number of empty cells."""
-
-    def __init__(self, game):
-        self._game = game
-
-    def action_values(self, observations):
-        after, rewards, masks = self._game.afterstates(observations)
-        return np.where(masks, rewards + (after == 0).sum(axis=(2, 3)), -np.inf)
 
 
 def brute_force(made, game, board, depth):
@@ -97,9 +95,13 @@ def brute_force(made, game, board, depth):
         images = [after, after[::-1], after[:, ::-1], after[::-1, ::-1]]
         if game.shape[0] == game.shape[1]:
             images += [image.T for image in images]
-        cells = list(made.network.tuples[0])
-        seen, values = (image.reshape(-1)[cells].tolist() for image in images), made.network.values
-        return sum(made.net.weights[oracle.entry_number(tiles, values)] for tiles in seen)
+        total, begin, values = 0.0, 0, made.network.values
+        for cells in map(list, made.network.tuples):
+            seen = (image.reshape(-1)[cells].tolist() for image in images)
+            entries = (begin + oracle.entry_number(tiles, values) for tiles in seen)
+            total += sum(made.net.weights[entry] for entry in entries)
+            begin += values ** len(cells)
+        return total
 
     def action_values(board, depth):
         (after,), (rewards,), (masks,) = game.afterstates(board[None])
@@ -111,13 +113,16 @@ def brute_force(made, game, board, depth):
     return action_values(board, depth)
 
 
-@pytest.mark.parametrize(("rules", "spawn"), SPAWNS, ids=case_name)
-@pytest.mark.parametrize("shape", [(4, 4), (2, 3), (3, 2)])
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
-@pytest.mark.parametrize("placer", [*NAMED, LAST])
-def test_search_is_its_definition(rules, spawn, shape, depth, kind, placer, monkeypatch):
+SHAPES, KINDS = [(4, 4), (2, 3), (3, 2)], [itself, AnyAgent]
+
+
+@pytest.mark.parametrize(
+    ("spawned", "shape", "depth", "kind", "placer"),
+    covering(3, SPAWNS, SHAPES, (1, 2, 3), KINDS, [*NAMED, LAST]),
+)
+def test_search_is_its_definition(spawned, shape, depth, kind, placer, monkeypatch):
     """The network need not have learned the new tiles and the placer that it searches with."""
+    rules, spawn = spawned
     made, game = learner(SlidingGame(rules, shape)), SlidingGame(rules, shape, spawn, placer=placer)
     monkeypatch.setattr(expectimax, "MEBIBYTE", 1 << 12)  # overwritten all the time
     agent = Expectimax(kind(made), game, depth, table=1)
@@ -133,7 +138,7 @@ def test_search_is_its_definition(rules, spawn, shape, depth, kind, placer, monk
 @pytest.mark.parametrize("shape", [(1, 5), (6, 2), (5, 5)])
 def test_any_agent_is_searched_with_on_boards_of_any_shape(shape):
     game = SlidingGame(RULES_2048, shape)
-    agent, boards = EmptyCells(game), vector_env(game, 8).reset(seed=0)[0]
+    agent, boards = Weighing(game), vector_env(game, 8).reset(seed=0)[0]
     values = Expectimax(agent, game, depth=2).action_values(boards)
     after, rewards, masks = game.afterstates(boards)
     assert np.array_equal(np.isfinite(values), masks > 0)
@@ -147,124 +152,113 @@ def test_any_agent_is_searched_with_on_boards_of_any_shape(shape):
 @pytest.mark.parametrize("ends", [False, True])
 def test_full_depth_is_exact(ends):
     """On 2×2 no game is long, so a deep search with values of 0 is the expected score."""
-    rules = replace(RULES_2048, goal=16)
-    game = SlidingGame(rules, (2, 2), terminate_at_goal=ends)
+    game = SlidingGame(replace(RULES_2048, goal=16), (2, 2), terminate_at_goal=ends)
     boards = np.array([[1, 1, 0, 0], [1, 2, 0, 0], [3, 2, 1, 0], [0, 1, 0, 2]], np.uint8)
     boards = boards.reshape(-1, 2, 2)
     values = Expectimax(learner(game, scale=0.0), game, 60).action_values(boards)
     assert values == pytest.approx(solve(game).action_values(boards), rel=1e-5)
 
 
+@pytest.mark.parametrize("kind", [learner, Weighing])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("options", [{}, {"samples": 2}, {"downgrade": 32}, {"milliseconds": 9}])
-def test_an_agent_is_not_asked_for_the_values_of_no_boards(depth, options):
+def test_a_board_without_a_move_is_worth_nothing_and_its_value_not_asked_for(kind, depth, options):
+    """Any tile on the last empty cell ends the second game, whatever the values."""
     game = SlidingGame(RULES_2048, (2, 2))
-    agent = AnyAgent(learner(game))
+    agent, boards = kind(game), np.array([[[3, 4], [5, 6]], [[3, 4], [5, 0]]], np.uint8)
     search, placer = Expectimax(agent, game, depth, **options), ValuePlacer(agent, game, depth)
-    dead, last_move = np.array([[[3, 4], [5, 6]]] * 2), np.array([[[3, 4], [5, 0]]])
-    for boards in (dead[:0], dead, last_move):
-        legal = game.legal_actions(boards) > 0
-        assert np.array_equal(search.action_values(boards) > -np.inf, legal)
-        tiles = np.ones(len(boards), np.int64)
-        assert placer.cell_values(boards, tiles, depth).shape == (len(boards), 4)
+    for some in (boards[:0], boards[:1], boards[1:], boards):
+        legal, values = game.legal_actions(some) > 0, search.action_values(some)
+        assert np.array_equal(values > -np.inf, legal)
+        if depth > 1 and not options.keys() & {"downgrade", "milliseconds"}:
+            assert not values[legal].any()
+        tiles = np.ones(len(some), np.int64)
+        assert placer.cell_values(some, tiles, depth).shape == (len(some), 4)
 
 
-def test_boards_with_few_empty_cells_are_searched_deeper():
-    made = learner()
-    full = np.arange(16, dtype=np.uint8).reshape(1, 4, 4) % 7 + 1
+def test_the_depth_follows_from_the_empty_cells_and_the_time():
+    made, full = learner(), np.arange(16, dtype=np.uint8).reshape(1, 4, 4) % 7 + 1
     full[0, 0, :2] = 0
     empty = np.zeros((1, 4, 4), np.uint8)
     empty[0, 0] = (1, 2, 3, 0)
-    agent = Expectimax(made, made.game, 1, deeper={4: 3, 2: 2})
-    plain = Expectimax(made, made.game, 2)
-    assert np.array_equal(agent.action_values(full), plain.action_values(full))
-    assert np.array_equal(agent.action_values(empty), made.action_values(empty))
-
-
-def test_a_time_budget_bounds_the_depth():
-    made = learner()
-    boards = np.zeros((1, 4, 4), np.uint8)
-    boards[0, 0] = (1, 2, 3, 0)
-    short = Expectimax(made, made.game, 50, milliseconds=1e-6)
-    assert np.array_equal(short.action_values(boards), made.action_values(boards))
-    ample = Expectimax(made, made.game, 2, milliseconds=60_000)
-    plain = Expectimax(made, made.game, 2)
-    assert np.array_equal(ample.action_values(boards), plain.action_values(boards))
+    two_deep = Expectimax(made, made.game, 2)
+    for boards, depth, options, same in (
+        (full, 1, {"deeper": {4: 3, 2: 2}}, two_deep),
+        (empty, 1, {"deeper": {4: 3, 2: 2}}, made),
+        (empty, 50, {"milliseconds": 1e-6}, made),
+        (empty, 2, {"milliseconds": 60_000}, two_deep),
+    ):
+        agent = Expectimax(made, made.game, depth, **options)
+        assert np.array_equal(agent.action_values(boards), same.action_values(boards))
 
 
 def test_nothing_is_compiled_in_the_time_of_a_move():
-    made = learner(network="0 1 2 3 5 6 7")  # a type of network that no other test has
-    loops = (compiled_expectimax.search, compiled_expectimax._now, action_values)
-    counts = [len(loop.signatures) for loop in loops]
+    def kinds():
+        loops = compiled_expectimax.search, compiled_expectimax._now, action_values
+        return [len(loop.signatures) for loop in loops]
+
+    made, before = learner(network="0123"), kinds()  # no test before has one tuple
     agent = Expectimax(made, made.game, 9, milliseconds=20, threads=2, table=1)
-    compiled = [len(loop.signatures) for loop in loops]
-    assert compiled[0] == counts[0] + 1
+    compiled = kinds()
+    assert compiled[0] == before[0] + 1
     boards = np.random.default_rng(4).integers(1, 6, (3, 4, 4), np.uint8)
     boards[:, 0] = 0
     for state in (boards[:1], boards):
         agent.action_values(state)
     Expectimax(made, made.game, 4, threads=2, table=1).action_values(boards[:1])
-    assert [len(loop.signatures) for loop in loops] == compiled
-
-
-class Clockwork(AnyAgent):
-    """An agent that alone lets time pass: so much for each call, and for each board."""
-
-    def __init__(self, made, call, board):
-        super().__init__(made)
-        self.call, self.board, self.time = call, board, 0.0
-
-    def action_values(self, observations):
-        self.time += self.call + self.board * len(observations)
-        return super().action_values(observations)
+    assert kinds() == compiled
 
 
 @pytest.mark.parametrize(
     ("call", "board", "late"), [(0.9, 0, 0.9), (0, 0.9, 32 * 0.9), (4, 0, 4), (12, 0, 2)]
 )
 def test_a_move_over_any_agent_is_late_by_one_evaluation_at_most(call, board, late, monkeypatch):
-    agent = Clockwork(learner(), call, board)
+    """Here time passes in evaluations alone: so much for each call, and for each board."""
+    time = 0.0
+
+    class Clockwork(Weighing):
+        def action_values(self, observations):
+            nonlocal time
+            time += call + board * len(observations)
+            return super().action_values(observations)
+
     for module in (batched_expectimax, expectimax):
-        monkeypatch.setattr(module, "now", lambda: agent.time / 1000)
+        monkeypatch.setattr(module, "now", lambda: time / 1000)
+    agent = Clockwork(TILES_2048)
     search = Expectimax(agent, TILES_2048, 10, milliseconds=10)
     for state in np.random.default_rng(4).integers(0, 6, (20, 1, 4, 4), np.uint8):
-        began = agent.time
+        began = time
         values = search.action_values(state)
-        assert agent.time - began <= 10 + late + 1e-6
+        assert time - began <= 10 + late + 1e-6
         if call > 10:
             assert np.array_equal(values, agent.action_values(state))
 
 
-class Told:
-    """A search that finds what it is told, by depth, and remembers what it was asked."""
+def deepened(found, *values):
+    """Search deeper, and find what is given by depth; return the values and what was asked."""
+    asked = []
 
-    def __init__(self, *found):
-        self.found, self.asked = found, []
+    def search(boards, depths, end, order):
+        asked.append((int(depths[0]), [*order]))
+        here = [a in order for a in range(4)]
+        return np.where(here, found[depths[0] - 2], -np.inf)[None]
 
-    def __call__(self, boards, depths, end, order):
-        self.asked.append((int(depths[0]), list(order)))
-        values = np.full(4, -np.inf)
-        values[list(order)] = np.array(self.found[depths[0] - 2])[list(order)]
-        return values[None]
-
-
-def deepened(told, *values):
-    board, values = np.zeros((1, 4, 4), np.uint8), np.array(values, np.float64)
-    return expectimax._deepened(told, board, values, 9, now() + 60).tolist()
+    board = np.zeros((1, 4, 4), np.uint8)
+    deeper = expectimax._deepened(search, board, np.array(values, np.float64), 9, now() + 60)
+    return deeper.tolist(), asked
 
 
 def test_only_actions_of_close_values_are_searched_deeper():
     nan, inf = np.nan, np.inf
-    told = Told([10, 2, 10, 0], [20, 11, 18, 0], [0, 0, nan, 0], [0, 0, 0, 0])
     # From depth 1 to 2 the values change by 1, -3 and 2, so all within 10 of the best stay; from 2
     # to 3 by 10, 9 and 8, and only two are within 4 of the best; then time is over for one of them.
-    assert deepened(told, 9, 5, 8, -inf) == [0, -9, -2, -inf]
-    assert told.asked == [(2, [0, 2, 1]), (3, [0, 2, 1]), (4, [0, 2])]
-    told = Told()
-    assert deepened(told, -inf, 5, -inf, -inf) == [-inf, 5, -inf, -inf]
-    assert not told.asked  # where there is no choice, one look is enough
+    found = [10, 2, 10, 0], [20, 11, 18, 0], [0, 0, nan, 0], [0, 0, 0, 0]
+    asked = [(2, [0, 2, 1]), (3, [0, 2, 1]), (4, [0, 2])]
+    assert deepened(found, 9, 5, 8, -inf) == ([0, -9, -2, -inf], asked)
+    # Where there is no choice, one look is enough.
+    assert deepened((), -inf, 5, -inf, -inf) == ([-inf, 5, -inf, -inf], [])
     # A table may know an action after time is over for a better one, which changes as that does.
-    assert deepened(Told([nan, 7, 9, nan]), 9, 5, 8, 1) == [10, 7, 9, 2]
+    assert deepened([[nan, 7, 9, nan]], 9, 5, 8, 1)[0] == [10, 7, 9, 2]
 
 
 def test_a_search_that_has_no_time_gives_up_and_leaves_no_trace():
@@ -276,20 +270,19 @@ def test_a_search_that_has_no_time_gives_up_and_leaves_no_trace():
     assert np.array_equal(search(boards, depths), other(boards, depths))
 
 
-SHRINKING = Rules(
-    *("shrinking", (0, 2, 4, 8, 16, 32), [(1, 1, 2), (2, 2, 3), (3, 3, 4), (4, 4, 5), (5, 5, 1)]),
-    spawn={2: 0.7, 32: 0.3},
-    goal=32,
+RISING = RULES_2048.merges[:4]
+SHRINKING = Rules("0", RULES_2048.faces[:6], [*RISING, (5, 5, 1)], {2: 0.7, 32: 0.3}, goal=32)
+
+
+@pytest.mark.parametrize(
+    ("rules", "shape", "placer"),
+    covering(2, [replace(RULES_2048, goal=32), SHRINKING], [*SHAPES, (2, 2), (3, 3)], NAMED),
+    ids=case_name,
 )
-
-
-@pytest.mark.parametrize("rules", [replace(RULES_2048, goal=32), SHRINKING], ids=case_name)
-@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3), (4, 4)])
-@pytest.mark.parametrize("placer", NAMED)
 def test_no_search_goes_on_after_the_goal(rules, shape, placer):
     """Not even where tiles of the goal would merge to a smaller one."""
     game = SlidingGame(rules, shape, placer=placer, terminate_at_goal=True)
-    made = learner(game, network="01")
+    made = learner(game)
     boards = np.random.default_rng(7).integers(1, 5, (6, *shape), np.uint8)
     boards[:, :, 0], boards[:, 0, 0], boards[3:, :2, :2] = 4, 0, 4
     boards[5, -1, -1] = 5
@@ -299,21 +292,17 @@ def test_no_search_goes_on_after_the_goal(rules, shape, placer):
         assert values == pytest.approx(plain, rel=1e-4)
 
 
-MANY_TILES = SlidingGame(RULES_2048, spawn={2**i: 1 / 6 for i in range(1, 7)})
-
-
 @pytest.mark.parametrize(
     ("game", "settings"),
     [
-        (TILES_2048, {"network": "4x6", "values": 6, "stages": (60, 100), "method": "tc"}),
-        (SlidingGame(RULES_2584, (3, 4)), {"network": "024 01234 b", "values": 9}),
-        (MANY_TILES, {"network": "0123"}),
+        (TILES_2048, {"network": "01234 0189", "values": 6, "stages": (60, 100), "method": "tc"}),
+        (SlidingGame(RULES_2584, (3, 4)), {"network": "024 01234 b 78a", "values": 9}),
+        (SlidingGame(RULES_2048, spawn={2**i: 1 / 6 for i in range(1, 7)}), {}),
     ],
     ids=str,
 )
 def test_compiled_values_are_those_of_the_definition_for_any_network(game, settings):
-    made = NTuple(game, 0, NTupleSettings(**settings))
-    made.net.weights[:] = np.random.default_rng(1).random(len(made.net.weights), np.float32)
+    made = learner(game, scale=1.0, **settings)
     boards = np.random.default_rng(3).integers(0, 6, (30, *game.shape), np.uint8)
     boards[boards == 5] = 0
     for depth in (2, 3):
@@ -335,19 +324,6 @@ def test_threads_change_no_bit(rules, placer):
         assert together.action_values(boards[:1]).tobytes() == alone[:1].tobytes()
 
 
-@pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
-def test_a_board_without_a_move_is_worth_nothing(kind):
-    """Any tile on the last empty cell ends this game, whatever the network's values."""
-    made = learner(SlidingGame(RULES_2048, (2, 2)), network="01")
-    board = np.array([[3, 4], [5, 0]], np.uint8)
-    values = Expectimax(kind(made), made.game, 3).action_values(board)
-    legal = made.game.legal_actions(board[None])[0] > 0
-    assert legal.any()
-    assert (values[legal] == 0).all()
-    full = np.array([[3, 4], [5, 6]], np.uint8)
-    assert (Expectimax(kind(made), made.game, 3).action_values(full) == -np.inf).all()
-
-
 def lower(board, threshold):
     """Return a downgraded board, by the definition."""
     missing = [tile for tile in range(1, board.max()) if tile not in board]
@@ -362,58 +338,42 @@ def test_boards_with_large_tiles_are_searched_with_smaller_ones():
     expected = np.array([lower(board, 15) for board in boards])
     changed = (expected != boards).any(axis=(1, 2))
     assert 100 < changed.sum() < 400
-    assert np.array_equal(downgrade(boards, 15), expected)
-    assert downgrade(boards, 15).dtype == np.uint8
-    legal = TILES_2048.legal_actions
+    lowered, legal, made = downgrade(boards, 15), TILES_2048.legal_actions, learner()
+    assert np.array_equal(lowered, expected)
+    assert lowered.dtype == np.uint8
     assert np.array_equal(legal(boards), legal(expected))
-    made = learner()
-    agent = Expectimax(made, made.game, 2, downgrade=32768)
-    plain = Expectimax(made, made.game, 2)
+    agent, plain = (Expectimax(made, made.game, 2, downgrade=face) for face in (32768, None))
     assert np.array_equal(agent.action_values(boards), plain.action_values(expected))
 
 
-def to_64(merges):
-    faces = (0, *(2**tile for tile in range(1, 7)))
-    return SlidingGame(Rules("64", faces, merges, {2: 0.9, 4: 0.1}, 64), (3, 3))
-
-
-@pytest.mark.parametrize("kind", [partial(learner, network="012"), EmptyCells])
+@pytest.mark.parametrize("kind", [learner, Weighing])
 def test_a_move_that_only_smaller_tiles_allow_is_illegal(kind):
-    game = to_64([(tile, tile, tile + 1) for tile in range(1, 6)])
+    faces, merges = RULES_2048.faces[:7], RULES_2048.merges[:5]
+    game = SlidingGame(replace(RULES_2048, faces=faces, merges=merges, goal=64), (3, 3))
     agent = Expectimax(kind(game), game, 2, downgrade=64)
     boards = np.array([[[6, 6, 1], [1, 2, 3], [2, 3, 1]], [[6, 6, 1], [1, 2, 3], [3, 3, 1]]])
     assert (game.legal_actions(downgrade(boards, 6))[:, 1] == 1).all()  # two of 32 merge
     assert np.array_equal(agent.action_values(boards) > -np.inf, game.legal_actions(boards) > 0)
     assert game.legal_actions(boards).any(axis=1).tolist() == [False, True]
-    with pytest.raises(ValueError, match="for tiles that double, and those of 64 do not"):
-        Expectimax(kind(game), to_64([(1, 1, 2), (2, 2, 3)]), 2, downgrade=64)
 
 
-FORKED = """
-import os, pickle, signal
-from copy import deepcopy
-import numpy as np
-from test_expectimax import AnyAgent, TILES_2048, learner
-from baselines.search.expectimax import Expectimax
-from tile_envs.games import vector_env
-
-boards, _ = vector_env(TILES_2048, 8).reset(seed=0)
-for kind in (lambda made: made, AnyAgent):
+@pytest.mark.linux
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_search_with_threads_is_forked_pickled_and_copied(kind):
+    boards, _ = vector_env(TILES_2048, 8).reset(seed=0)
     agent = Expectimax(kind(learner()), TILES_2048, 2, threads=2)
     values = agent.action_values(boards)
     for copied in (pickle.loads(pickle.dumps(agent)), deepcopy(agent)):
         assert np.array_equal(copied.action_values(boards), values)
-    child = os.fork()
-    if not child:
+    if not (child := os.fork()):
         signal.alarm(30)
-        os._exit(0 if np.array_equal(agent.action_values(boards), values) else 1)
+        is_same = False
+        try:
+            is_same = np.array_equal(agent.action_values(boards), values)
+        finally:
+            os._exit(0 if is_same else 1)
     assert os.waitpid(child, 0)[1] == 0
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_search_with_threads_is_forked_pickled_and_copied():
-    python("-c", FORKED, cwd=TESTS)
 
 
 CHANGES = {
@@ -426,10 +386,10 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("kind", [lambda made: made, AnyAgent])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_search_follows_the_values_of_its_network(kind, change):
-    settings = NTupleSettings(network="0123 0145", iteration_games=100, **CHANGES[change])
-    made, other = NTuple(TILES_2048, 0, settings), NTuple(TILES_2048, 1, settings)
+    settings = NTupleSettings(network="0123 12", iteration_games=100, **CHANGES[change])
+    made, other = (NTuple(TILES_2048, seed, settings) for seed in (0, 1))
     if change == "is loaded":
         other.learn()
     agent = Expectimax(kind(made), made.game, 3, threads=2)
@@ -443,19 +403,20 @@ def test_a_search_follows_the_values_of_its_network(kind, change):
 
 
 def test_drawn_tiles_come_near_the_weighted_ones():
-    made = learner(TILES_2584)
-    board = np.zeros((1, 4, 4), np.uint8)
-    board[0, 0] = (1, 3, 5, 8)
-    board[0, 1, :2] = (2, 2)
-    weighted = Expectimax(made, made.game, 2).action_values(board)
-    drawn = Expectimax(made, made.game, 2, samples=1)
-    turns = np.concatenate([drawn.action_values(board) for _ in range(4000)])
-    legal = np.isfinite(weighted[0])
-    assert (turns[:, legal].std(axis=0) > 0).all()
-    error = turns[:, legal].std(axis=0) / np.sqrt(len(turns))
-    assert (abs(turns.mean(axis=0)[legal] - weighted[0, legal]) < 5 * error).all()
-    again = Expectimax(made, made.game, 2, samples=1)
-    assert np.array_equal(turns[:1], again.action_values(board))
+    board = np.zeros((4, 4), np.uint8)
+    board[0], board[1, :2] = (1, 3, 5, 8), (2, 2)
+    boards, made = np.array([board] * 4000), learner(TILES_2584)
+    weighted, drawn, again = (
+        Expectimax(made, made.game, 2, samples=samples).action_values(boards)
+        for samples in (0, 1, 1)
+    )
+    assert np.array_equal(drawn, again)
+    weighted = weighted[0]
+    legal = np.isfinite(weighted)
+    assert np.array_equal(np.isfinite(drawn[0]), legal)
+    error = drawn[:, legal].std(axis=0) / np.sqrt(len(boards))
+    assert (error > 0).all()
+    assert (abs(drawn[:, legal].mean(axis=0) - weighted[legal]) < 5 * error).all()
 
 
 def test_options_are_read_from_a_command_line():

@@ -1,59 +1,44 @@
-"""The solver of small sliding games: published values, brute force, laws of optimal play."""
+"""Exact results: solved games, expected scores, regret, and questions for the best move."""
 
-import dataclasses
+import json
 import math
 import re
-from types import SimpleNamespace
+from dataclasses import replace
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from commands import command, typed
 from oracle import merge_2048, merge_2584, move
 from powers3 import RULES as POWERS3
 
+from baselines import evaluate, evaluate_exactly, questions, regret
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.commands.solve import answers
 from baselines.evaluation.exact import expected
+from baselines.evaluation.policies import Outcome, against, outcome, policy_of
 from baselines.evaluation.sampled import play
-from baselines.search.expectimax import Expectimax
+from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
 from baselines.solver.boards import most_boards, start_boards, tile_ages
 from baselines.solver.optimal import OptimalAgent
 from baselines.solver.solve import Solution, solution_of, solve
 from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
+from tile_envs.sliding.rules import ACTIONS
+from tile_envs.tictactoe import TicTacToe
 
 # Exact values of 2584 on 2×3 as a course published them in 2017, tile 1 with 0.9 and 2 with 0.1.
-PUBLISHED = """\
-b 2 2 0 0 0 0 = 1422.339261
-b 0 0 0 0 2 2 = 1422.339261
-a 2 2 0 0 0 0 = 1422.339261
-a 0 0 0 0 2 2 = 1422.339261
-b 2 0 2 0 0 0 = 1422.339262
-a 2 0 2 0 0 0 = 1422.339262
-b 0 0 0 0 4 2 = 1412.897933
-a 0 0 0 0 4 2 = 1412.893618
-b 0 0 0 0 0 0 = -1
-a 0 0 0 0 0 0 = -1
-b 0 0 0 1 0 0 = -1
-a 2 0 0 0 0 0 = 1424.161828
-a 2 2 2 2 2 2 = -1
-b 1 1 1 1 1 1 = -1
-b 33 32 31 30 29 28 = -1
-a 24 4 18 3 0 0 = -1
-b 7 12 4 10 4 2 = 0
-a 4 2 5 7 12 0 = 0
-b 8 5 6 2 3 2 = 1170.866621
-a 5 1 6 0 12 0 = 316.0030443
-a 1 0 0 0 0 0 = -1
-b 1 1 0 0 0 1 = 1426.366089
-a 1 1 0 0 0 1 = -1
-a 1 1 0 0 1 1 = -1
-a 1 0 0 0 0 1 = -1
-a 2 0 0 0 0 1 = -1
-a 0 0 0 0 1 2 = 1424.364258
-a 1 1 1 0 0 1 = -1
-a 10 0 0 0 0 1 = -1
-""".splitlines()
+PUBLISHED = """
+b 2 2 0 0 0 0 = 1422.339261   b 0 0 0 0 2 2 = 1422.339261   a 2 2 0 0 0 0 = 1422.339261
+a 0 0 0 0 2 2 = 1422.339261   b 2 0 2 0 0 0 = 1422.339262   a 2 0 2 0 0 0 = 1422.339262
+b 0 0 0 0 4 2 = 1412.897933   a 0 0 0 0 4 2 = 1412.893618   b 0 0 0 0 0 0 = -1   a 0 0 0 0 0 0 = -1
+b 0 0 0 1 0 0 = -1   a 2 0 0 0 0 0 = 1424.161828   a 2 2 2 2 2 2 = -1   b 1 1 1 1 1 1 = -1
+b 33 32 31 30 29 28 = -1   a 24 4 18 3 0 0 = -1   b 7 12 4 10 4 2 = 0   a 4 2 5 7 12 0 = 0
+b 8 5 6 2 3 2 = 1170.866621   a 5 1 6 0 12 0 = 316.0030443   a 1 0 0 0 0 0 = -1
+b 1 1 0 0 0 1 = 1426.366089   a 1 1 0 0 0 1 = -1   a 1 1 0 0 1 1 = -1   a 1 0 0 0 0 1 = -1
+a 2 0 0 0 0 1 = -1   a 0 0 0 0 1 2 = 1424.364258   a 1 1 1 0 0 1 = -1   a 10 0 0 0 0 1 = -1
+"""
 
+ENV, SMALL = "Tiles2048-v0", {"shape": [2, 3]}
 GAME_2584 = SlidingGame(RULES_2584, (2, 3))
 GAME_2048 = SlidingGame(RULES_2048, (2, 3))
 TINY = [
@@ -63,7 +48,7 @@ TINY = [
     SlidingGame(RULES_2048, (2, 2), spawn={2: 0.5, 4: 0.3, 8: 0.2}, start_tiles=3),
     SlidingGame(RULES_2584, (2, 2), spawn={1: 0.75, 3: 0.25}, start_tiles=(1, 5)),
     SlidingGame(RULES_2048, (2, 2), placer="adversary"),
-    SlidingGame(dataclasses.replace(POWERS3, goal=27), (2, 2), terminate_at_goal=True),
+    SlidingGame(replace(POWERS3, goal=27), (2, 2), terminate_at_goal=True),
 ]
 MERGES = {"2048": merge_2048, "2584": merge_2584, "Powers3": lambda a, b: 3 * a if a == b else 0}
 
@@ -135,15 +120,14 @@ def test_every_board_has_the_value_of_a_plain_recursion(game):
     assert solution.start_value == pytest.approx(start)
 
 
-@pytest.mark.parametrize(
-    ("game", "states", "merged", "afterstates"),
-    [(TINY[0], 662, 110, 67), (GAME_2048, 85_844, 21_752, 14_883)],
-    ids=str,
-)
-def test_the_numbers_of_boards_are_the_published_ones(game, states, merged, afterstates):
-    solution = solution_of(game)
-    assert (len(solution.states), len(solution.afterstates)) == (merged, afterstates)
-    assert solution.counts()[0] == states
+def test_the_numbers_of_boards_are_the_published_ones():
+    for game, states, merged, afterstates in (
+        (TINY[0], 662, 110, 67),
+        (GAME_2048, 85_844, 21_752, 14_883),
+    ):
+        solution = solution_of(game)
+        assert (len(solution.states), len(solution.afterstates)) == (merged, afterstates)
+        assert solution.counts()[0] == states
 
 
 def reachable(solution):
@@ -179,7 +163,7 @@ def test_a_turned_board_has_the_same_values():
 
 
 def test_optimal_play_reaches_the_optimum_and_no_agent_more():
-    for game in (*TINY, GAME_2048, GAME_2584):
+    for game in (*TINY, GAME_2048):
         optimum = solution_of(game).start_value
         assert expected(OptimalAgent(game), game).score == pytest.approx(optimum, rel=1e-12)
         for agent in (RandomAgent(game), GreedyAgent(game)):
@@ -187,43 +171,37 @@ def test_optimal_play_reaches_the_optimum_and_no_agent_more():
 
 
 def test_boards_that_cannot_be_reached_have_no_value():
-    solution = solution_of(GAME_2048)
+    solution = solution_of(GAME_2584)
     assert np.isnan(solution.state_values(np.zeros((1, 2, 3), np.uint8)))[0]
-    with pytest.raises(ValueError, match="cannot reach the board"):
-        OptimalAgent(GAME_2048).action_values(np.full((1, 2, 3), 5))
-
-
-def test_tiles_that_no_game_has_are_unreachable_however_large():
     asked = [f"b {tile} 1 0 0 0 0" for tile in (32, 100, 256, 10**30, "9" * 5000)]
-    assert all(line.endswith(" = -1") for line in answers(solution_of(GAME_2584), asked))
-    assert list(answers(solution_of(GAME_2584), ["", "  "])) == []
-    (padded,) = answers(solution_of(GAME_2584), ["a 002 0002 0 0 0 0 "])
-    assert padded == "a 002 0002 0 0 0 0 = 1422.339260970"
+    assert all(line.endswith(" = -1") for line in answers(solution, asked))
+    assert [*answers(solution, ["", " ", "a 002 2 0 0 0 0 "])] == [
+        "a 002 2 0 0 0 0 = 1422.339260970"
+    ]
 
 
 def test_a_solution_is_saved_and_loaded(tmp_path):
     solution = solution_of(GAME_2048)
     solution.save(tmp_path)
-    loaded = Solution.load(tmp_path, GAME_2048)
-    boards = reachable(solution)
+    loaded, boards = Solution.load(tmp_path, GAME_2048), reachable(solution)
     assert np.array_equal(loaded.state_values(boards), solution.state_values(boards))
     agent = OptimalAgent(GAME_2048, solution=str(tmp_path))
     assert agent.solution.start_value == solution.start_value
 
 
 def test_the_solution_of_another_game_and_values_out_of_order_are_refused(tmp_path):
-    solution = solution_of(TINY[0])
-    solution.save(tmp_path)
-    with pytest.raises(ValueError, match=r"is the solution of|expected at most"):
-        Solution.load(tmp_path, GAME_2048)
-    with pytest.raises(ValueError, match="another spawn"):
-        Solution.load(tmp_path, dataclasses.replace(TINY[0], spawn={2: 1.0}))
-    states = dataclasses.replace(solution.states, keys=solution.states.keys[::-1].copy())
-    dataclasses.replace(solution, states=states).save(tmp_path)
-    with pytest.raises(ValueError, match="do not belong together"):
-        Solution.load(tmp_path, TINY[0])
-    with pytest.raises(ValueError, match="do not belong together"):
-        dataclasses.replace(solution.states, keys=solution.states.keys[1:])
+    solution, (kept, wrong) = solution_of(TINY[0]), (tmp_path / "kept", tmp_path / "wrong")
+    states, keys = solution.states, solution.states.keys
+    solution.save(kept)
+    replace(solution, states=replace(states, keys=keys[::-1].copy())).save(wrong)
+    for call, named in (
+        (lambda: Solution.load(kept, GAME_2048), r"is the solution of|expected at most"),
+        (lambda: Solution.load(kept, replace(TINY[0], spawn={2: 1.0})), "spawn"),
+        (lambda: Solution.load(wrong, TINY[0]), "do not belong together"),
+        (lambda: replace(states, keys=keys[1:]), "do not belong together"),
+    ):
+        with pytest.raises(ValueError, match=named):
+            call()
 
 
 def test_no_game_has_more_boards_than_said():
@@ -240,21 +218,10 @@ def test_ages_add_up_in_merges():
     assert tile_ages(threes).tolist() == [0, 1, 1, 2, 4]
 
 
-def test_rules_whose_merges_do_not_add_up_are_refused():
-    rules = Rules("Odd", (0, 1, 2, 3), [(1, 1, 2), (1, 2, 2)], {1: 1.0}, 3)
-    with pytest.raises(ValueError, match="Odd cannot be solved"):
-        solve(SlidingGame(rules, (2, 2)))
-
-
-# Probabilities of goals.
-
-
 @pytest.mark.parametrize("game", TINY, ids=str)
 def test_the_best_probability_of_a_goal_is_that_of_a_plain_recursion(game):
     goal = game.rules.faces[4]
-    ended = dataclasses.replace(
-        game, rules=dataclasses.replace(game.rules, goal=goal), terminate_at_goal=True
-    )
+    ended = replace(game, rules=replace(game.rules, goal=goal), terminate_at_goal=True)
     known = {}
 
     def probability(board):
@@ -294,54 +261,111 @@ def test_the_published_probabilities_on_3x3(goal, percent):
     assert 100 * solution.start_value == pytest.approx(percent, abs=0.005)
 
 
-# The exact evaluation of agents.
+# Exact evaluation.
 
 
 @pytest.mark.parametrize("make", [RandomAgent, GreedyAgent])
 def test_the_expected_score_is_that_of_sampled_games(make):
-    exact = expected(make(GAME_2584), GAME_2584)
-    record = play(make(GAME_2584, seed=1), "Tiles2584-v0", {"shape": (2, 3)}, 40_000, seed=2)
-    error = record.returns.std() / math.sqrt(len(record.returns))
-    assert abs(record.returns.mean() - exact.score) < 4 * error
-    assert record.moves / len(record.returns) == pytest.approx(exact.moves, rel=0.01)
+    exact, n = expected(make(GAME_2048), GAME_2048), 40_000
+    record = play(make(GAME_2048, seed=1), ENV, SMALL, n, seed=2)
+    assert abs(record.returns.mean() - exact.score) < 4 * record.returns.std() / math.sqrt(n)
+    assert record.moves / n == pytest.approx(exact.moves, rel=0.01)
     for tile, share in enumerate(exact.ended):
-        sampled = (record.tiles == GAME_2584.rules.faces[tile]).mean()
-        assert abs(sampled - share) < 4 * math.sqrt(share * (1 - share) / 40_000) + 1e-4
+        sampled = (record.tiles == GAME_2048.rules.faces[tile]).mean()
+        assert abs(sampled - share) < 4 * math.sqrt(share * (1 - share) / n) + 1e-4
 
 
-class Wavering:
-    """Plays the first legal action, and rarely the last."""
-
-    def __init__(self):
-        self.rng = np.random.default_rng(0)
-
-    def predict(self, observation, action_masks):
-        last = action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)
-        rarely = self.rng.random(len(last)) < 0.01
-        return np.where(rarely, last, action_masks.argmax(axis=1))
+MARKS = TicTacToe()
+AGENTS = [RandomAgent, GreedyAgent, MinimaxAgent, MinimaxFirstAgent]
 
 
-UP = SimpleNamespace(predict=lambda observation: np.zeros(len(observation), np.int64))
-RECURRENT = SimpleNamespace(predict=lambda seen, state=None: (UP.predict(seen), "memory"))
-
-
-def test_agents_that_play_by_more_than_the_board_are_refused():
-    searched = OptimalAgent(GAME_2048), GAME_2048
-    for agent, named in (
-        (RECURRENT, "memory"),
-        (Wavering(), "chance"),
-        (UP, "plays 0"),
-        (Expectimax(*searched, milliseconds=5), "time"),
-        (Expectimax(*searched, samples=1), "draws"),
+def test_known_pairings_come_out_exactly():
+    for make, side, percent in (
+        (RandomAgent, "X", (58.492, 12.698, 28.810)),
+        (RandomAgent, "O", (28.810, 12.698, 58.492)),
+        (MinimaxAgent, "X", (96.781, 3.219, 0)),
+        (MinimaxAgent, "O", (77.748, 22.252, 0)),
     ):
-        with pytest.raises(ValueError, match=named):
-            expected(agent, GAME_2048)
+        results = against(policy_of(make(MARKS), side), side)
+        assert [100 * share for share in results] == pytest.approx(percent, abs=0.0005)
+        assert results.worst == (-1 if make is RandomAgent else 0)
+    assert Outcome(1.0, 0.0, 0.0).worst == 1
+
+
+def test_minimax_draws_with_itself():
+    for x in AGENTS[2:]:
+        for o in AGENTS[2:]:
+            shares = outcome(policy_of(x(MARKS), "X"), policy_of(o(MARKS), "O"))
+            assert shares == pytest.approx((0, 1, 0))
+            row = evaluate_exactly(x(MARKS), "TicTacToe-v0", {"side": "X", "opponent": o(MARKS)})
+            assert (row["win"], row["loss"], row["worst"]) == pytest.approx((0, 0, 0))
+
+
+MIXED = {"minimax": 0.5, "random": 0.3, "minimax_first": 0.2}
+
+
+@pytest.mark.parametrize("make", AGENTS)
+@pytest.mark.parametrize("side", ["X", "O"])
+@pytest.mark.parametrize("opponent", ["random", MIXED], ids=["random", "mixed"])
+def test_exact_results_are_those_of_sampled_games(make, side, opponent):
+    options = {"side": side, "opponent": opponent}
+    exact = evaluate_exactly(make(MARKS), "TicTacToe-v0", options)
+    row = evaluate(make(MARKS, seed=1), "TicTacToe-v0", options, episodes=4000, seed=2)
+    for name in ("win", "draw", "loss"):
+        error = (exact[name] * (1 - exact[name]) / 4000) ** 0.5
+        assert abs(row[name] - exact[name]) <= 4 * error + 1e-9
+
+
+# Regret, and questions.
+
+
+def test_the_regret_is_what_the_moves_lose_one_by_one():
+    row = regret(GreedyAgent(GAME_2048), ENV, SMALL)
+    exact = evaluate_exactly(GreedyAgent(GAME_2048), ENV, SMALL)
+    assert row["mean"] == exact["mean"]
+    assert row["regret"] == pytest.approx(row["optimum"] - row["mean"], abs=1e-8)
+    assert row["mean"] / row["optimum"] == pytest.approx(exact["share"], abs=1e-8)
+    lost = row["chances"][:, None] * row["policy"] * np.nan_to_num(row["losses"])
+    assert lost.sum() == pytest.approx(row["regret"], rel=1e-9)
+    assert np.nanmin(row["losses"]) > -1e-9
+    played = row["policy"] > 0
+    assert (np.isnan(row["losses"]) == ~played).all()
+    assert played.any(axis=1).all()
+    assert len(np.unique(row["boards"].reshape(-1, 6), axis=0)) == len(row["boards"]) > 1000
+    assert row["chances"].sum() == pytest.approx(exact["moves"])
+
+
+def test_optimal_play_has_no_regret_and_agents_have_names():
+    row = regret("optimal", gym.make(ENV, shape=(2, 3)))
+    assert (row["agent"], row["regret"]) == ("optimal", pytest.approx(0, abs=1e-8))
+    assert np.nanmax(row["losses"]) < 1e-9
+
+
+@pytest.mark.parametrize("goal", [None, 32])
+def test_questions_have_the_values_of_the_solution(goal):
+    asked, again, others = (
+        questions(ENV, 20, seed, {"shape": (2, 2)}, goal=goal) for seed in (3, 3, 4)
+    )
+    assert asked == again != others
+    game, solution, seen = TINY[0], solve(TINY[0], goal), set()
+    for question in asked:
+        board = np.searchsorted(game.rules.faces, question["board"]).astype(np.uint8)
+        values = solution.action_values([board])[0]
+        legal = {n: v for n, v in zip(ACTIONS, values, strict=True) if v > -np.inf}
+        best, worst = max(legal.values()), min(legal.values())
+        assert question["values"] == pytest.approx(legal)
+        assert question["best"] == [name for name in legal if legal[name] > best - 1e-9]
+        grades = {name: (value - worst) / (best - worst) for name, value in legal.items()}
+        assert question["grades"] == pytest.approx(grades)
+        seen.add(min(board.ravel()[image].tobytes() for image in game.symmetries.cells))
+    assert len(seen) == 20
 
 
 # The commands.
 
 
-SOLVE = ("solve", "--env", "Tiles2584-v0", "--shape", "2", "3")
+OF_2584 = ("--env", "Tiles2584-v0")
+SOLVE = ("solve", *OF_2584, "--shape", 2, 3)
 
 
 def test_the_command_prints_the_solution(tmp_path):
@@ -350,16 +374,14 @@ def test_the_command_prints_the_solution(tmp_path):
         assert "815,828 (205,011 up to symmetry)" in printed
         assert "525,758 (131,830 up to symmetry)" in printed
         assert "1,425.817560927" in printed
-    printed = typed(
-        *("evaluate", "optimal", "--env", "Tiles2584-v0", "--exact"),
-        *("--env-kwargs", '{"shape": [2, 3]}'),
-        *("--agent-kwargs", f'{{"solution": "{tmp_path / "solution"}"}}'),
-    )
-    assert "100.000% of the optimum" in printed
+    kept = json.dumps({"solution": str(tmp_path / "solution")})
+    asked = (*OF_2584, "--env-kwargs", json.dumps(SMALL), "--agent-kwargs", kept)
+    assert "100.000% of the optimum" in typed("evaluate", "optimal", *asked, "--exact")
 
 
 def test_queries_are_answered_line_by_line_with_the_published_values(tmp_path):
-    queries, published = zip(*(line.split(" = ") for line in PUBLISHED), strict=True)
+    queries, published = zip(*re.findall(r"([ab][ \d]+) = (\S+)", PUBLISHED), strict=True)
+    assert len(queries) == 29
     path = tmp_path / "queries.txt"
     path.write_text("\n".join(queries) + "\n", encoding="utf-8-sig")
     done = command(*SOLVE, "--query", path)
@@ -372,10 +394,16 @@ def test_queries_are_answered_line_by_line_with_the_published_values(tmp_path):
     assert [*map(float, values)] == pytest.approx([*map(float, published)], abs=0.001)
 
 
-@pytest.mark.parametrize("line", ["b 1 1 0 0 0", "a 1 1.5 0 0 0 0", "c 1 1 0 0 0 0", "\x00\x07"])
+@pytest.mark.parametrize("line", ["b 1 1 0", "a 1 1.5 0 0", "c 1 1 0 0", "\x00\x07"])
 def test_a_line_that_is_no_query_is_named(tmp_path, line):
     path = tmp_path / "queries.txt"
-    path.write_text(f"b 1 1 0 0 0 0\n{line}\n")
-    done = command(*SOLVE, "--query", path)
+    path.write_text(f"b 1 1 0 0\n{line}\n")
+    done = command("solve", "--shape", 2, 2, "--query", path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "line 2" in done.stderr
+
+
+def test_the_command_writes_questions_as_lines_of_json():
+    printed = typed("solve", "--shape", 2, 2, "--questions", 5, "--seed", 3)
+    asked = [json.loads(line) for line in printed.splitlines()]
+    assert asked == questions(ENV, 5, 3, {"shape": (2, 2)})
