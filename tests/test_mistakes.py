@@ -14,6 +14,7 @@ from baselines.agents import GreedyAgent
 from baselines.deep.dqn import DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import Neural
+from baselines.endpoint import LanguageModel
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
 from baselines.search.mcts import MCTSAgent
@@ -21,6 +22,10 @@ from baselines.search.placing import ValuePlacer
 from baselines.settings import read_settings
 from baselines.tabular.qtable import QTable, QTableSettings
 from baselines.tabular.value_table import ValueTable, ValueTableSettings
+from tile_envs.plug.course import Renumbered, slide
+from tile_envs.plug.rllib import games, masked
+from tile_envs.plug.sb3 import SB3VecEnv, make_sb3
+from tile_envs.plug.text import TextEnv
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.wrappers import OneHotPlanes
@@ -156,6 +161,18 @@ def masked_dqn(env):
     return MaskedDQN("BoardPolicy", env)
 
 
+def many(mode):
+    return gym.make_vec("Tiles2048-v0", 2, autoreset_mode=mode)
+
+
+def texts(env_id="Tiles2048-v0", **options):
+    return TextEnv(gym.make(env_id), **options)
+
+
+def language_model(**options):
+    return LanguageModel(MARKS, **options)
+
+
 CALLS = [
     (lambda: read_settings(QTableSettings, {"n_envs": 0}), "n_envs 0"),
     (lambda: read_settings(QTableSettings, {"gamma": float("nan")}), "gamma nan"),
@@ -228,6 +245,32 @@ CALLS = [
     (lambda: regret(GreedyAgent(TILES)), "env"),
     (lambda: questions("TicTacToe-v0"), "TicTacToe"),
     (lambda: questions("Tiles2048-v0", 999, env_kwargs=SMALL), "2×2 n=999"),
+    # Plugs.
+    (lambda: SB3VecEnv(gym.make("Tiles2048-v0")), "vector OrderEnforcing"),
+    (lambda: SB3VecEnv(gym.make_vec("CartPole-v1", 2)), "vector tile_envs CartPole"),
+    (lambda: SB3VecEnv(many("NextStep")), "autoreset_mode SameStep"),
+    (lambda: make_sb3("Tiles2048-v0", wrappers=OneHotPlanes), "wrappers"),
+    (lambda: masked(many("SameStep")), "'SameStep'"),
+    (lambda: masked(OneHotPlanes(many("Disabled"))), "'Disabled'"),
+    (lambda: games("Tiles2048-v0", autoreset_mode="SameStep"), "'SameStep'"),
+    (lambda: games("TicTacToe-v0", wrappers=["Planes"]), "Planes"),
+    (lambda: games("TicTacToe-v0", wrappers=["Log2Reward"]), "Log2Reward"),
+    (lambda: games("TicTacToe-v0", opponent="nobody"), "'nobody'"),
+    (lambda: texts("CartPole-v1"), "environments package CartPole"),
+    (lambda: texts("TicTacToe-v0", reward="log2"), "log2 tic-tac-toe"),
+    (lambda: texts(reward="regret"), "reward='regret' values=None"),
+    (lambda: texts(reward="points"), "reward 'points'"),
+    (lambda: texts(wrong="ignore"), "wrong 'ignore'"),
+    (lambda: texts(max_wrong=0), "max_wrong 0"),
+    (lambda: Renumbered(gym.make("TicTacToe-v0")), "sliding TicTacToe"),
+    (lambda: slide(TILES, [[0] * 4] * 4, 0, "vim"), "numbering 'vim'"),
+    (lambda: language_model(timeout=0), "timeout 0"),
+    (lambda: language_model(timeout=True), "timeout True"),
+    (lambda: language_model(timeout=float("inf")), "timeout inf"),
+    (lambda: language_model(url="ftp://host"), "url ftp://host"),
+    (lambda: language_model(url="127.0.0.1:8000"), "url 127.0.0.1:8000"),
+    (lambda: language_model(url="http://me:secret@host/v1"), "url password"),
+    (lambda: language_model(url="http://b.org", key="KEY"), "key='KEY' https http://b.org"),
 ]
 
 
