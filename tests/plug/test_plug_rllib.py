@@ -6,6 +6,11 @@ import pytest
 
 from tile_envs.plug.rllib import games, masked
 
+pytestmark = pytest.mark.filterwarnings(
+    # RLlib registers each environment under the same id.
+    "ignore:.*Overriding environment rllib-single-agent-env-v0:UserWarning"
+)
+
 N = 4
 
 
