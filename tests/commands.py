@@ -1,6 +1,8 @@
 """Runs commands: in this process, which need not import anything again, or in one of their own."""
 
 import io
+import json
+import os
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -63,3 +65,10 @@ def python(*arguments, **options):
     done = in_a_process(*arguments, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done
+
+
+def faults_of(jobs, folder):
+    """Run jobs of `one_process.py` in a folder; return their faults."""
+    path = os.pathsep.join((str(ROOT), str(folder)))  # benchmarks are not installed
+    words = ("-W", "ignore", TESTS / "one_process.py", json.dumps(jobs))
+    return json.loads(python(*words, cwd=folder, env=os.environ | {"PYTHONPATH": path}).stdout)

@@ -29,6 +29,7 @@ from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import Neural
 from baselines.evaluation.exact import expected
 from baselines.evaluation.policies import policy_of, probabilities_of
+from baselines.endpoint import LanguageModel
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
 from baselines.search.mcts import MCTSAgent
@@ -58,6 +59,13 @@ from tile_envs.sliding.packed.kernels import game_tables
 from tile_envs.text import describe_actions, parse, read_board, show, show_hex
 from tile_envs.tictactoe import TicTacToe, transitions
 from tile_envs.wrappers import PenalizeIllegal, ShapeReward
+from tile_envs.plug.course import Renumbered, slide
+from tile_envs.plug.rllib import games, masked
+from tile_envs.plug.sb3 import SB3VecEnv, make_sb3
+from tile_envs.plug.text import TextEnv
+from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
+from tile_envs.tictactoe import TicTacToe
+from tile_envs.wrappers import OneHotPlanes
 
 SMALL = {"shape": (2, 2)}
 NESTED = '{"a":' + "[" * 600 + "]" * 600 + "}"
@@ -287,6 +295,16 @@ def optimal(**options):
 
 def drawing(row):
     return SimpleNamespace(action_probabilities=lambda boards: np.tile(row, (len(boards), 1)))
+def many(mode):
+    return gym.make_vec("Tiles2048-v0", 2, autoreset_mode=mode)
+
+
+def texts(env_id="Tiles2048-v0", **options):
+    return TextEnv(gym.make(env_id), **options)
+
+
+def language_model(**options):
+    return LanguageModel(MARKS, **options)
 
 
 CALLS = [
@@ -473,6 +491,32 @@ CALLS = [
     (lambda: expected(optimal(samples=1), SMALL_GAME), "draws"),
     *((partial(policy_of, drawing(row), "O"), "probabilities") for row in WRONG),
     (lambda: probabilities_of(drawing([2, -1, 0]), np.zeros((1, 2, 2)), np.ones((1, 3))), "-1"),
+    # Plugs.
+    (lambda: SB3VecEnv(gym.make("Tiles2048-v0")), "vector OrderEnforcing"),
+    (lambda: SB3VecEnv(gym.make_vec("CartPole-v1", 2)), "vector tile_envs CartPole"),
+    (lambda: SB3VecEnv(many("NextStep")), "autoreset_mode SameStep"),
+    (lambda: make_sb3("Tiles2048-v0", wrappers=OneHotPlanes), "wrappers"),
+    (lambda: masked(many("SameStep")), "'SameStep'"),
+    (lambda: masked(OneHotPlanes(many("Disabled"))), "'Disabled'"),
+    (lambda: games("Tiles2048-v0", autoreset_mode="SameStep"), "'SameStep'"),
+    (lambda: games("TicTacToe-v0", wrappers=["Planes"]), "Planes"),
+    (lambda: games("TicTacToe-v0", wrappers=["Log2Reward"]), "Log2Reward"),
+    (lambda: games("TicTacToe-v0", opponent="nobody"), "'nobody'"),
+    (lambda: texts("CartPole-v1"), "environments package CartPole"),
+    (lambda: texts("TicTacToe-v0", reward="log2"), "log2 tic-tac-toe"),
+    (lambda: texts(reward="regret"), "reward='regret' values=None"),
+    (lambda: texts(reward="points"), "reward 'points'"),
+    (lambda: texts(wrong="ignore"), "wrong 'ignore'"),
+    (lambda: texts(max_wrong=0), "max_wrong 0"),
+    (lambda: Renumbered(gym.make("TicTacToe-v0")), "sliding TicTacToe"),
+    (lambda: slide(TILES, [[0] * 4] * 4, 0, "vim"), "numbering 'vim'"),
+    (lambda: language_model(timeout=0), "timeout 0"),
+    (lambda: language_model(timeout=True), "timeout True"),
+    (lambda: language_model(timeout=float("inf")), "timeout inf"),
+    (lambda: language_model(url="ftp://host"), "url ftp://host"),
+    (lambda: language_model(url="127.0.0.1:8000"), "url 127.0.0.1:8000"),
+    (lambda: language_model(url="http://me:secret@host/v1"), "url password"),
+    (lambda: language_model(url="http://b.org", key="KEY"), "key='KEY' https http://b.org"),
 ]
 
 

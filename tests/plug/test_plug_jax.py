@@ -3,7 +3,6 @@
 import os
 import pickle
 import re
-import subprocess
 import sys
 from functools import cache, partial
 from pathlib import Path
@@ -12,10 +11,10 @@ import gymnasium as gym
 import numpy as np
 import powers3  # noqa: F401 # registers a game
 import pytest
-from commands import ROOT, in_a_process
+from commands import ROOT, in_a_process, python
+from players import Stubborn
 
 from tile_envs.base.random_stream import seeds
-from tile_envs.replay import Replay, play_through, read, write
 from tile_envs.sliding import Rules, SlidingGame, register_game
 from tile_envs.tictactoe.positions import solve
 
@@ -46,8 +45,10 @@ SLIDING = [
 ]
 SEATS = {"X": "random", "O": "minimax", "random": "minimax_first", "both": "random"}
 TICTACTOE = [("TicTacToe-v0", {"side": side, "opponent": SEATS[side]}) for side in SEATS]
-GAMES = [*SLIDING, *TICTACTOE]
 LONG = 2**31 - 1
+TWO = "--xla_force_host_platform_device_count=2"
+of_games = pytest.mark.parametrize(("env_id", "options"), [*SLIDING, *TICTACTOE])
+of_both = pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -75,6 +76,10 @@ def player(env):
 
 def exact(value):
     return value.to_numpy() if isinstance(value, Word) else np.asarray(value)
+
+
+def same(one, other):
+    return all(map(np.array_equal, jax.tree.leaves(one), jax.tree.leaves(other)))
 
 
 def compare(env, n, steps, seed):
@@ -113,7 +118,7 @@ def compare(env, n, steps, seed):
     return played
 
 
-@pytest.mark.parametrize(("env_id", "options"), GAMES)
+@of_games
 def test_games_are_those_of_numpy(env_id, options):
     assert compare(make(env_id, max_illegal=LONG, **options), 50, 60, seed=1) > 300
 
@@ -121,9 +126,9 @@ def test_games_are_those_of_numpy(env_id, options):
 @pytest.mark.slow
 def test_ten_million_steps_are_those_of_numpy():
     total = 0
-    for turn, (env_id, options) in enumerate(GAMES):
+    for turn, (env_id, options) in enumerate(games := [*SLIDING, *TICTACTOE]):
         env = make(env_id, max_illegal=LONG, **options)
-        while total < 10_000_000 * (turn + 1) / len(GAMES):
+        while total < 10_000_000 * (turn + 1) / len(games):
             total += compare(env, 10_000, 60, seed=total)
 
 
@@ -139,14 +144,8 @@ def test_a_seed_is_an_integer_of_64_bits_in_any_form():
     assert traced(jnp.int32(-1)).stream.to_numpy() == env.begin(2**64 - 1).stream.to_numpy()
     for key in (jax.random.key(7), jax.random.PRNGKey(7)):
         assert env.begin(env.seed_of(key)).stream.to_numpy() == env.begin(7).stream.to_numpy()
-    for wrong in (0.5, True, "7", [1, 2, 3]):
-        with pytest.raises(ValueError, match="a seed must be an integer or uint32"):
-            env.begin(wrong)
     many = [2**63 + 1, -1, 2**64 + 5]  # numpy has no type for them
     assert Word(*halves(many).T).to_numpy().tolist() == [2**63 + 1, 2**64 - 1, 5]
-    for wrong in (1.5, [True], [2**63, 0.5], ["7"]):
-        with pytest.raises(ValueError, match=r"must be (a list of integers|an integer)"):
-            halves(wrong)
 
 
 @pytest.mark.skipif(not jax.config.jax_enable_x64, reason="needs 64-bit types")
@@ -164,46 +163,55 @@ def test_wide_seeds_scores_and_actions_keep_their_upper_halves():
     assert np.array_equal(step.observation, env.observation(afterstate.state))
 
 
-@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
-def test_bits_of_any_width_choose_legal_actions(env_id):
+@of_both
+def test_bits_choose_legal_actions_and_what_is_no_action_is_illegal(env_id):
     env = make(env_id)
     state, _ = env.step(env.begin(7), 0)
     for bits in jax.random.bits(jax.random.key(0), (32,)):  # of 64 with 64-bit types on
         assert env.mask(state)[env.choose(state, bits)]
-    for wrong in (np.int32(5), np.uint8(5), 0.5, np.float32(3)):
-        with pytest.raises(ValueError, match="bits must be uint32"):
-            env.choose(state, wrong)
+    for action in (-1, 9, 2**31 - 1, np.uint32(2**32 - 4)):
+        after, step = env.step(state, action)
+        assert step.info["illegal"]
+        assert same(after, state._replace(illegal_run=state.illegal_run + 1))
 
 
-@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
-def test_what_numpy_refuses_is_refused(env_id):
+WRONG = [
+    ("integer", lambda env, wrong: halves(wrong), [1.5, [True], [2**63, 0.5], ["7"]]),
+    ("seed", lambda env, wrong: env.begin(wrong), [0.5, True, "7", [1, 2, 3]]),
+    ("bits", lambda env, wrong: env.choose(env.begin(7), wrong), [np.int32(5), np.uint8(5), 0.5]),
+    ("action", lambda env, wrong: env.step(env.begin(7), wrong), [0.9, np.float32(np.nan), True]),
+    ("one", lambda env, wrong: env.step(env.begin(7), wrong), [jnp.arange(2)]),
+    ("index", lambda env, wrong: env.spawn(env.afterstate(env.begin(7), 0), wrong), [0.9, True]),
+    ("board", lambda env, wrong: jax.jit(env.begin)(7, wrong), [np.zeros(3, np.int8)]),
+    ("board", lambda env, wrong: jax.jit(env.begin)(7, np.full(env.game.shape, wrong)), [0.5]),
+    ("'scor'", lambda env, wrong: jax.jit(partial(env.begin, scor=wrong))(7), [5]),
+    ("'scor'", lambda env, wrong: env.begin(7, scor=wrong), [5]),
+    ("placed", lambda env, wrong: make("Tiles2048-v0", placer=wrong), ["adversary"]),
+    ("start", lambda env, wrong: make("Tiles2048-v0", starts=wrong), [[[[1] * 4] * 4]]),
+    ("opponents", lambda env, wrong: make("TicTacToe-v0", opponent=wrong), [Stubborn(0)]),
+    ("'sape'", lambda env, wrong: make("TicTacToe-v0", sape=wrong), [5]),
+    ("'Nothing-v0'", lambda env, wrong: make(wrong), ["Nothing-v0"]),
+]
+
+
+@of_both
+def test_what_numpy_refuses_or_there_is_not_in_jax_is_refused(env_id):
     env = make(env_id)
-    state, states = env.begin(7), jax.vmap(env.begin)(halves([7, 8]))
-    for wrong in (0.9, np.float32(np.nan), True, jnp.arange(2)):
-        with pytest.raises(ValueError, match="action must be one integer"):
-            env.step(state, wrong)
-        with pytest.raises(ValueError, match="index must be one integer"):
-            env.spawn(env.afterstate(state, 0), wrong)
+    for named, call, values in WRONG:
+        for wrong in values:
+            with pytest.raises(ValueError, match=named):
+                call(env, wrong)
+    states = jax.vmap(env.begin)(halves([7, 8]))
     for function in (env.observe, partial(env.step, action=0), partial(env.afterstate, action=0)):
         with pytest.raises(ValueError, match=r"jax\.vmap"):
             function(states)
-    board = np.zeros(env.game.shape, np.int8)
-    misspelled = partial(env.begin, scor=5)
-    for begin in (misspelled, jax.jit(misspelled)):
-        with pytest.raises(ValueError, match="'scor'"):
-            begin(7, board)
-    for traced in (board[0], board + 0.5):
-        with pytest.raises(ValueError, match="board"):
-            jax.jit(env.begin)(7, traced)
 
 
-@pytest.mark.parametrize(
-    ("env_id", "options"), [("Tiles2048-v0", {"max_illegal": 3}), ("TicTacToe-v0", {})]
-)
-def test_an_environment_that_was_used_is_pickled(env_id, options):
+@of_both
+def test_an_environment_that_was_used_is_pickled(env_id):
     from tile_envs.jax import pgx_env
 
-    env, shell = make(env_id, **options), pgx_env(env_id)
+    env, shell = make(env_id, max_illegal=3), pgx_env(env_id)
     for used in (env, shell.env):
         used.step(used.begin(7), 0)
     assert pickle.loads(pickle.dumps(env)) == env
@@ -223,7 +231,7 @@ def test_games_on_two_devices_are_those_of_one(env_id, options):
         states, _ = jax.lax.scan(tick, jax.vmap(env.begin)(words), length=8)
         return states, jax.vmap(jax.vmap(env.replies))(jax.vmap(env.afterstates)(states))
 
-    expected = jax.tree.leaves(jax.jit(play)(words))
+    expected = jax.jit(play)(words)
     for kind in (jax.sharding.AxisType.Explicit, jax.sharding.AxisType.Auto):
         mesh = jax.make_mesh((2,), ("d",), axis_types=(kind,))
         split = jax.device_put(words, jax.sharding.NamedSharding(mesh, over))
@@ -231,24 +239,19 @@ def test_games_on_two_devices_are_those_of_one(env_id, options):
         found = [jax.jit(play)(split), jax.jit(by_hand)(split)]
         with jax.set_mesh(mesh):
             found.append(jax.jit(play)(split))
-        assert all(all(map(np.array_equal, jax.tree.leaves(x), expected)) for x in found)
+        assert all(same(one, expected) for one in found)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "setting",
-    [
-        {"JAX_ENABLE_X64": "1"},
-        {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"},
-    ],
+    "setting", [{"JAX_ENABLE_X64": "1"}, {"XLA_FLAGS": TWO, "JAX_PLATFORMS": "cpu"}]
 )
 def test_all_of_this_holds_with_64_bit_types_and_on_two_devices(setting):
-    words = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "not slow", __file__]
-    done = subprocess.run(words, env=os.environ | setting, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    words = ("-m", "pytest", "-q", "-n", "0", "-m", "not slow", __file__)
+    python(*words, env=os.environ | setting)
 
 
-@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
+@of_both
 def test_illegal_actions_in_a_row_truncate_as_in_the_environment(env_id):
     env, twin = gym.make(env_id, max_illegal=3), make(env_id, max_illegal=3)
     step, rng, truncations = jax.jit(twin.step), np.random.default_rng(0), 0
@@ -267,22 +270,10 @@ def test_illegal_actions_in_a_row_truncate_as_in_the_environment(env_id):
         again, took = step(state, legal[0])
         assert took.reward == 0
         assert took.info["illegal"]
-        assert all(map(np.array_equal, jax.tree.leaves(again), jax.tree.leaves(state)))
+        assert same(again, state)
 
 
-@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
-@pytest.mark.parametrize("action", [-1, 9, 2**31 - 1, np.uint32(2**32 - 4)])
-def test_what_is_no_action_is_illegal(env_id, action):
-    env = make(env_id)
-    state = env.begin(0)
-    after, step = env.step(state, action)
-    assert step.info["illegal"]
-    assert after.illegal_run == 1
-    before = state._replace(illegal_run=after.illegal_run)
-    assert all(map(np.array_equal, jax.tree.leaves(after), jax.tree.leaves(before)))
-
-
-@pytest.mark.parametrize(("env_id", "options"), GAMES)
+@of_games
 def test_the_model_is_that_of_numpy(env_id, options):
     env = make(env_id, **options)
     game, n, rng = env.game, 20, np.random.default_rng(2)
@@ -293,56 +284,46 @@ def test_the_model_is_that_of_numpy(env_id, options):
     afterstates = jax.jit(jax.vmap(env.afterstates))(states)
     assert np.array_equal(afterstates.legal, masks)
     assert np.array_equal(jax.vmap(jax.vmap(env.observation))(afterstates.state), expected)
-    replies = jax.jit(jax.vmap(jax.vmap(env.replies)))(afterstates)
-    total = np.asarray(replies.probabilities).sum(axis=2)
-    assert total == pytest.approx(1)
+    _, steps, probabilities = jax.jit(jax.vmap(jax.vmap(env.replies)))(afterstates)
+    steps, chances = np.asarray(steps.observation), np.asarray(probabilities)
+    assert chances.sum(axis=2) == pytest.approx(1)
     if isinstance(game, SlidingGame):
         assert np.array_equal(afterstates.reward.to_numpy(), rewards)
     for i, action in zip(*np.nonzero(masks), strict=True):
         parents, wanted, shares = game.replies(expected[i, action][None])
-        some = np.asarray(replies.probabilities[i, action]) > 0
-        found = np.asarray(replies.steps.observation[i, action])[some]
+        some = chances[i, action] > 0
+        found, chance = steps[i, action, some], chances[i, action, some]
         if len(parents):  # else the game has ended
             order, ours = (np.lexsort(b.reshape(len(b), -1).T) for b in (wanted, found))
             assert np.array_equal(wanted[order], found[ours])
-            probabilities = np.asarray(replies.probabilities[i, action])[some][ours]
-            assert probabilities == pytest.approx(shares[order], rel=1e-5)
+            assert chance[ours] == pytest.approx(shares[order], rel=1e-5)
 
 
 @pytest.mark.parametrize(("env_id", "options"), [SLIDING[0], SLIDING[3], *TICTACTOE])
 def test_a_step_is_one_of_the_replies_and_search_sees_no_stream(env_id, options):
-    env, rng = make(env_id, **options), np.random.default_rng(3)
+    env = make(env_id, **options)
     step, replies = jax.jit(env.step), jax.jit(lambda *given: env.replies(env.afterstate(*given)))
     state = env.begin(5)
     for _ in range(6):
-        action = int(env.choose(state, np.uint32(rng.integers(2**32))))
-        assert env.mask(state)[action]
-        following = replies(state, action)
+        action = int(env.mask(state).argmax())
+        states, steps, probabilities = replies(state, action)
         state, took = step(state, action)
-        same = (np.asarray(following.steps.observation) == took.observation).all(axis=(1, 2))
-        (index, *_) = np.flatnonzero(same & (np.asarray(following.probabilities) > 0))
-        assert following.steps.reward[index] == took.reward
-        assert following.steps.terminated[index] == took.terminated
-        assert not following.states.stream.to_numpy().any()
+        found = (np.asarray(steps.observation) == took.observation).all(axis=(1, 2))
+        (index, *_) = np.flatnonzero(found & (np.asarray(probabilities) > 0))
+        ends = steps.reward[index], steps.terminated[index]
+        assert ends == (took.reward, took.terminated)
+        assert not states.stream.to_numpy().any()
         if took.terminated:
             break
 
 
-def test_replays_are_played(tmp_path):
-    board = [[1, 2, 3], [0, 0, 0], [1, 1, 4]]
-    for reset in ({}, {"board": board, "score": 2**40 + 1}):
-        actions, options = (0, 1, 0, 0, 3, 2) * 3, {"shape": [3, 3]}
-        written = Replay("Tiles2048-v0", 2**40 + 3, actions, options, reset)
-        write(written, tmp_path / "game.json")
-        game = read(tmp_path / "game.json")
-        env = make(game.env, **game.options)
-        state = env.begin(game.seed, **game.reset)
-        for action in game.actions:
-            state, step = env.step(state, action)
-        last = play_through(game)
-        assert np.array_equal(step.observation, last.observation)
-        assert state.score.to_numpy() == last.info["score"]
-        assert state.stream.to_numpy() == last.state["stream"]
+def test_a_game_begins_with_what_a_replay_holds():
+    board, score = [[1, 2, 3], [0, 0, 0], [1, 1, 4]], 2**40 + 1
+    env = make("Tiles2048-v0", shape=[3, 3])
+    state, theirs = env.begin(7, board, score=score), env.game.begin([7], board, score)
+    assert np.array_equal(env.observation(state), board)
+    assert state.score.to_numpy() == theirs.scores == score
+    assert state.stream.to_numpy() == theirs.streams
 
 
 def test_a_step_holds_words_of_32_bits_at_most_and_calls_nothing_back():
@@ -355,39 +336,18 @@ def test_a_step_holds_words_of_32_bits_at_most_and_calls_nothing_back():
             assert not any(kind in text for kind in ("i64", "u64", "f64", "i16", "u16", "f16"))
 
 
-@pytest.mark.parametrize(
-    ("env_id", "options", "named"),
-    [
-        ("Tiles2048-v0", {"placer": "adversary"}, "placed"),
-        ("Tiles2048-v0", {"starts": [[[1, 1], [0, 0]]], "shape": (2, 2)}, "start"),
-        ("TicTacToe-v0", {"opponent": type("Own", (), {"predict": len})()}, "opponents"),
-        ("Tiles2048-v0", {"sape": (2, 2)}, "'sape'"),
-        ("Nothing-v0", {}, "'Nothing-v0'"),
-    ],
-)
-def test_what_there_is_not_in_jax_is_refused(env_id, options, named):
-    with pytest.raises(ValueError, match=named):
-        make(env_id, **options)
-    with pytest.raises(ImportError, match=r"use begin and step of tile_envs\.jax\.make"):
-        from tile_envs.jax import func_env  # noqa: F401
-
-
-def test_jax_is_imported_when_it_is_asked_for():
-    code = "import sys, tile_envs, tile_envs.games; print('jax' in sys.modules)"
-    assert in_a_process("-c", code).stdout == "False\n"
-    for name, code, extra in (
-        ("jax", "import tile_envs.jax", "pip install -e '.[jax]'"),
-        ("gymnax", "from tile_envs.jax import gymnax_env", "pip install gymnax six"),
-    ):
-        done = in_a_process("-c", f"import sys; sys.modules[{name!r}] = None; {code}")
-        assert extra in done.stderr.splitlines()[-1]
-
-
 def test_observations_become_tensors_of_torch_without_a_copy():
     torch = pytest.importorskip("torch")
     env = make("Tiles2048-v0")
     boards = jax.vmap(env.observation)(jax.vmap(env.begin)(jnp.arange(4)))
     assert torch.from_dlpack(boards).data_ptr() == boards.unsafe_buffer_pointer()
+
+
+def test_what_installs_gymnax_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnax", None)
+    monkeypatch.delitem(sys.modules, "tile_envs.jax.gymnax", raising=False)
+    with pytest.raises(ImportError, match="pip install gymnax six"):
+        from tile_envs.jax import gymnax_env  # noqa: F401
 
 
 @pytest.mark.filterwarnings("ignore")  # gymnax warns of what it deprecates

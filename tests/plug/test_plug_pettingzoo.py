@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 
 import gymnasium as gym
 import numpy as np
@@ -11,7 +10,8 @@ import pytest
 pytest.importorskip("pettingzoo", reason="needs tile-envs[pettingzoo]")
 
 import pettingzoo
-from pettingzoo.utils.env_logger import EnvLogger
+from pettingzoo import test as checks
+from pettingzoo.classic.tictactoe import tictactoe as their_own
 
 from benchmarks.libraries import pettingzoo_selfplay
 from benchmarks.libraries.clients import pettingzoo_results
@@ -19,22 +19,7 @@ from tile_envs.plug import pettingzoo as tictactoe
 from tile_envs.plug.pettingzoo import MARKS
 from tile_envs.tictactoe.positions import solve
 
-with warnings.catch_warnings():  # PettingZoo imports a game of its own in the old way
-    warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
-    from pettingzoo import test as checks
-from pettingzoo.classic.tictactoe import tictactoe as their_own
-
 AGENTS = list(MARKS)
-WON = [[1, 1, 1], [-1, -1, 0], [0, 0, 0]]
-
-# What PettingZoo's checker finds unusual in any board game; it exempts its own by their names.
-unusual = pytest.mark.filterwarnings(
-    "ignore:Observation is not a NumPy array",
-    "ignore:Observation numpy array is all zeros",
-    r"ignore:Action mask numpy array is all zeros \(no legal actions\)",
-    "ignore:Observation space for each agent probably should be",
-    "ignore:The observation contains negative numbers and is in the shape",
-)
 
 
 def start(env, **options):
@@ -47,7 +32,6 @@ def seen(env, agent):
     return observation["observation"].tolist(), observation["action_mask"].tolist()
 
 
-@unusual
 @pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])
 def test_pettingzoo_finds_the_api_seeds_and_render_modes_complete(make):
     checks.api_test(make(), num_cycles=100)
@@ -73,9 +57,8 @@ def test_games_are_those_of_pettingzoos_own():
                 assert np.array_equal(mask, theirs.observe(agent)["action_mask"])
                 action = int(rng.choice(np.flatnonzero(mask)))
             ours.step(action), theirs.step(action)
-            assert ours.rewards == theirs.rewards
-            assert ours.terminations == theirs.terminations
-            assert ours.truncations == theirs.truncations
+            for name in ("rewards", "terminations", "truncations"):
+                assert getattr(ours, name) == getattr(theirs, name)
             results.update(ours.rewards.items())
         assert theirs.agents == ours.agents == []
     assert results == {(agent, reward) for agent in AGENTS for reward in (-1, 0, 1)}
@@ -107,18 +90,11 @@ def test_games_are_those_of_the_gymnasium_environment():
     assert results == {(a, *end) for a in AGENTS for end in ((0, False), (0, True), (1, False))}
 
 
-def test_an_illegal_action_loses_in_pettingzoos_wrappers(monkeypatch):
-    monkeypatch.setattr(EnvLogger, "_output", False)
+def test_an_illegal_action_loses_in_the_wrapped_game_and_a_run_of_them_truncates_the_raw_one():
     env = start(tictactoe.env())
     env.step(4), env.step(4)
     assert env.rewards == {"player_1": 0, "player_2": -1}
     assert all(env.terminations.values())
-    for agent in env.agent_iter():
-        assert env.last()[1] == {"player_1": 0, "player_2": -1}[agent]
-        env.step(None)
-
-
-def test_illegal_actions_in_a_row_truncate_the_raw_game():
     env = start(tictactoe.raw_env(max_illegal=3))
     for _ in range(3):
         env.step(4)
@@ -126,27 +102,24 @@ def test_illegal_actions_in_a_row_truncate_the_raw_game():
         assert not any(env.truncations.values())
     env.step(4)
     assert env.truncations == {"player_1": True, "player_2": True}
-    assert not any(env.terminations.values())
-    assert not any(env.rewards.values())
-    with pytest.raises(ValueError, match="from 0 to 8"):
-        start(env).step(9)
+    assert not any((*env.terminations.values(), *env.rewards.values()))
 
 
 def test_a_game_starts_from_a_board():
     env = start(tictactoe.env(), board=[[1, 1, 0], [-1, 0, 0], [0, 0, 0]])
     assert env.agent_selection == "player_2"
     assert seen(env, "player_2") == ([[-1, -1, 0], [1, 0, 0], [0, 0, 0]], [0, 0, 1, 0, *[1] * 5])
-    env.step(8)
-    env.step(2)
+    env.step(8), env.step(2)
     assert env.rewards == {"player_1": 1, "player_2": -1}
-    env = start(env, board=WON)
+    env = start(env, board=[[1, 1, 1], [-1, -1, 0], [0, 0, 0]])
     assert all(env.terminations.values())
-    assert not any(env.rewards.values())
     for _ in env.agent_iter():
         assert env.last()[1] == 0
         env.step(None)
     with pytest.raises(ValueError, match="one that play can lead to"):
-        env.reset(options={"board": [[1, 1, 0], [0, 0, 0], [0, 0, 0]]})
+        start(env, board=[[1, 1, 0], [0, 0, 0], [0, 0, 0]])
+    with pytest.raises(ValueError, match="from 0 to 8"):
+        start(tictactoe.raw_env()).step(9)
 
 
 def test_observations_are_the_users_own():
@@ -181,6 +154,4 @@ def test_the_program_learns_by_self_play():
 @pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="needs PettingZoo 1.27")
 def test_pettingzoo_makes_it():
     env = pettingzoo.make("aec", "tile_envs/tictactoe-v0", render_mode="ansi")
-    assert isinstance(env.unwrapped, tictactoe.raw_env)
-    assert env.render_mode == "ansi"
-    assert str(env) == "tictactoe_v0"
+    assert (type(env.unwrapped), env.render_mode) == (tictactoe.raw_env, "ansi")

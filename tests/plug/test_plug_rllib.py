@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from tile_envs.plug.rllib import games, masked
-from tile_envs.wrappers import vector
 
 pytestmark = pytest.mark.filterwarnings(
     # RLlib registers each environment under the same id.
@@ -29,28 +28,6 @@ def test_observations_are_flat_and_beside_float_masks(env_id):
     assert np.array_equal(observations["action_mask"], infos["action_mask"])
     for name in observation:
         assert np.array_equal(observation[name], observations[name][0])
-
-
-@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
-def test_other_autoreset_modes_are_refused(mode):
-    envs = gym.make_vec("Tiles2048-v0", N, autoreset_mode=mode)
-    with pytest.raises(ValueError, match=f"'{mode}'"):
-        masked(vector.OneHotPlanes(envs))
-    with pytest.raises(ValueError, match=f"'{mode}'"):
-        games("Tiles2048-v0", wrappers=["OneHotPlanes"], autoreset_mode=mode)
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"wrappers": ["Planes"]}, "Planes"),
-        ({"wrappers": ["Log2Reward"]}, "Log2Reward"),
-        ({"opponent": "nobody"}, "'nobody'"),
-    ],
-)
-def test_wrong_options_are_refused_before_there_are_workers(options, named):
-    with pytest.raises(ValueError, match=named):
-        games("TicTacToe-v0", **options)
 
 
 def test_games_are_single_unless_a_number_is_asked_for():

@@ -22,7 +22,6 @@ def test_a_seed_and_its_moves_play_the_game_of_gymnasium(name):
     env = ta.make(f"tile_envs/{name}-v0", shape=(3, 3))
     plain = gym.make(f"Tiles{name}-v0", shape=(3, 3), terminate_at_goal=True)
     random.seed(1)
-    expected = random.Random(1).random()
     env.reset(num_players=1, seed=5)
     board, info = plain.reset(seed=5)
     rng, done = np.random.default_rng(0), False
@@ -38,14 +37,13 @@ def test_a_seed_and_its_moves_play_the_game_of_gymnasium(name):
     goal = plain.unwrapped.game.rules.goal
     assert rewards[0] == pytest.approx(np.log(info["max_tile"]) / np.log(goal))
     assert infos[0]["reason"] == f"The largest tile is {info['max_tile']}."
-    assert random.random() == expected, "Python's own random numbers are left alone"
+    assert random.random() == random.Random(1).random(), "Python's own numbers are left alone"
 
 
 def test_the_goal_is_worth_one():
     env = ta.make("tile_envs/2048-v0")
     env.reset(num_players=1, seed=0)
-    board = [[10, 10, 0, 0]] + [[0] * 4] * 3
-    env.env.env._env.reset(options={"board": board})
+    env.env.env._env.reset(options={"board": [[10, 10, 0, 0]] + [[0] * 4] * 3})
     assert env.step("left")[0]
     assert env.close()[0] == {0: 1.0}
 

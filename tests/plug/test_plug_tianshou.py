@@ -19,7 +19,6 @@ from tianshou.utils.net.common import Net
 pytestmark = pytest.mark.slow
 
 N = 4
-
 torch.set_num_threads(1)
 
 

@@ -17,12 +17,7 @@ from torchrl.collectors import Collector
 from torchrl.envs import ActionMask, GymEnv, GymWrapper, TransformedEnv, check_env_specs
 from torchrl.modules import MaskedCategorical, ProbabilisticActor, SafeModule
 
-pytestmark = [
-    pytest.mark.slow,
-    # A promise of TorchRL about its next version, made to every program that uses a collector.
-    pytest.mark.filterwarnings("ignore:The env passed to Collector:FutureWarning"),
-]
-
+pytestmark = pytest.mark.slow
 GAMES = ("Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0")
 N = 3
 

@@ -41,21 +41,14 @@ def trainer(folder, kind=trl.GRPOTrainer, **options):
     heads = {"num_attention_heads": 2, "num_key_value_heads": 2}
     config = Qwen2Config(vocab_size=len(words), **sizes, **heads, max_position_embeddings=8192)
     prompt = [{"role": "user", "content": instructions(gym.make("Tiles2048-v0").unwrapped.game)}]
+    sizes = {"per_device_train_batch_size": 4, "num_generations": 2}
+    quiet = {"use_cpu": True, "bf16": False, "report_to": [], "save_strategy": "no"}
     return kind(
         model=AutoModelForCausalLM.from_config(config),
         processing_class=words,
         environment_factory=TilesTool,
         train_dataset=Dataset.from_list([{"prompt": prompt, "seed": seed} for seed in SEEDS]),
-        args=trl.GRPOConfig(
-            output_dir=str(folder),
-            per_device_train_batch_size=4,
-            num_generations=2,
-            use_cpu=True,
-            bf16=False,
-            report_to=[],
-            save_strategy="no",
-            **options,
-        ),
+        args=trl.GRPOConfig(output_dir=str(folder), **sizes, **quiet, **options),
     )
 
 

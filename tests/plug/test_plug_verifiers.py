@@ -33,12 +33,12 @@ class Chat(vf.Harness[vf.HarnessConfig]):
         messages = [{"role": "user", "content": prompt}]
         if not isinstance(prompt, str):
             messages = [message_to_wire(message) for message in prompt]
+        body, key = (
+            {"model": ctx.model, "messages": messages},
+            {"Authorization": f"Bearer {secret}"},
+        )
         async with httpx.AsyncClient(timeout=60) as client:
-            answer = await client.post(
-                f"{endpoint}/chat/completions",
-                json={"model": ctx.model, "messages": messages},
-                headers={"Authorization": f"Bearer {secret}"},
-            )
+            answer = await client.post(f"{endpoint}/chat/completions", json=body, headers=key)
         status = 0 if answer.is_success else 1
         return vf.ProgramResult(exit_code=status, stdout="", stderr=answer.text)
 

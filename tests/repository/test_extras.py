@@ -1,33 +1,27 @@
 """What is said when a library of an extra is missing."""
 
-import ast
 import re
 import sys
 from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
-from commands import ROOT, in_a_process
+from commands import ROOT, faults_of
 from gymnasium.error import DependencyNotInstalled
 
 from tile_envs.errors import extra
 
-# Runs a module as a command, as if a library had not been installed.
-COMMAND = """
-import runpy, sys
-
-class Missing:
-    name = sys.argv[1]
-
-    def find_spec(self, name, path, target=None):
-        if name == self.name:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Missing())
-del sys.argv[:2]
-sys.path.insert(0, "")
-runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-"""
+CASES = [
+    ("tyro", "baselines", "baselines"),
+    ("tyro", "baselines", "benchmarks run --list"),
+    ("numba", "baselines", "baselines evaluate random"),
+    ("pygame", "render", "tile_envs.play Tiles2048-v0 --window"),
+    ("jax", "jax", "import tile_envs.jax"),
+    ("psutil", "baselines", "from baselines import evaluate"),
+    ("torch", "baselines", "baselines train dqn --help"),
+    ("scipy", "baselines", "baselines evaluate random --episodes 2"),
+]
+"""A library that is missing, the extra that brings it, and a command or code that needs it."""
 
 
 @pytest.mark.parametrize("name", ["no_such_library", "json.no_such_part"])
@@ -45,41 +39,25 @@ def test_other_errors_are_left_alone():
     assert raised.type is ImportError
 
 
-@pytest.mark.parametrize(
-    ("missing", "name", "command"),
-    [
-        ("tyro", "baselines", ["baselines"]),
-        ("numba", "baselines", ["baselines", "evaluate", "random"]),
-        ("torch", "baselines", ["baselines", "train", "dqn", "--help"]),
-        ("scipy", "baselines", ["baselines", "evaluate", "random", "--episodes", "2"]),
-        ("tyro", "baselines", ["benchmarks", "run", "--list"]),
-        ("pygame", "render", ["tile_envs.play", "Tiles2048-v0", "--window"]),
-    ],
-)
-def test_commands_say_what_to_install(missing, name, command):
-    done = in_a_process("-c", COMMAND, missing, *command, cwd=ROOT)
-    said = re.search(rf"error: (\w+) is not installed: .* '\.\[{name}\]'\n\Z", done.stderr)
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
-    assert said, done.stderr
-    assert said[1] == missing or not find_spec(said[1])
-
-
-def test_functions_of_the_baselines_say_what_to_install():
-    code = "import sys; sys.modules['psutil'] = None; from baselines import evaluate"
-    last = in_a_process("-c", code, cwd=ROOT).stderr.splitlines()[-1]
-    assert last.endswith("psutil is not installed: in a clone, pip install -e '.[baselines]'")
+def test_commands_and_code_say_what_to_install():
+    words = [["-c", text] if "import" in text else ["-m", *text.split()] for *_, text in CASES]
+    jobs = [[missing, *job] for (missing, *_), job in zip(CASES, words, strict=True)]
+    for (missing, name, text), fault in zip(CASES, faults_of(jobs, ROOT), strict=True):
+        said = re.search(rf"(\w+) is not installed: .* '\.\[{name}\]'\n\Z", fault)
+        assert said, fault
+        assert said[1] == missing or not find_spec(said[1])
+        if "import" not in text:
+            assert (fault[:3], "Traceback" in fault) == ("2: ", False)
 
 
 def test_the_extras_that_errors_name_exist():
-    known = set(pyproject()["project"]["optional-dependencies"])
-    named = {
-        node.args[0].value
+    paths = (
+        path
         for package in ("tile_envs", "baselines", "benchmarks")
         for path in (ROOT / package).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "extra"
-    }
-    assert {"baselines", "render"} <= named <= known
+    )
+    named = {name for path in paths for name in re.findall(r'\bextra\("(.+?)"', path.read_text())}
+    assert {"baselines", "render"} <= named <= {*pyproject()["project"]["optional-dependencies"]}
 
 
 def pyproject():

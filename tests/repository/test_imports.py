@@ -58,79 +58,35 @@ def test_packages_import_one_way():
 
 RANKS = {
     "tile_envs": """
-        play* plug* jax*
-        replay
-        wrappers*
-        tile_envs
-        games check text
-        sliding tictactoe
-        sliding.env tictactoe.env
-        base.vector_env
-        sliding.packed.compiled sliding.cells.compiled tictactoe.compiled
-        sliding.packed.kernels
-        sliding.compiled
-        base.loops
-        base.engine
-        sliding.board tictactoe.board
-        base.env
-        sliding.game tictactoe.game
-        sliding.packed.batch sliding.cells.batch
-        sliding.packed.tables sliding.chance
-        sliding.pairs
-        sliding.render tictactoe.render
-        rendering*
-        sliding.rules tictactoe.positions
-        agents
-        game
-        base.compiled base.sets base.threads
-        base.random_stream base.tables
-        base.checks
-        errors
-        base* sliding.* files words
+        play* plug* jax* > replay > wrappers* > tile_envs > games check text
+        > sliding tictactoe > sliding.env tictactoe.env > base.vector_env
+        > sliding.packed.compiled sliding.cells.compiled tictactoe.compiled
+        > sliding.packed.kernels > sliding.compiled > base.loops > base.engine
+        > sliding.board tictactoe.board > base.env > sliding.game tictactoe.game
+        > sliding.packed.batch sliding.cells.batch > sliding.packed.tables sliding.chance
+        > sliding.pairs > sliding.render tictactoe.render > rendering*
+        > sliding.rules tictactoe.positions > agents > game
+        > base.compiled base.sets base.threads > base.random_stream base.tables > base.checks
+        > errors > base* sliding.* files words
     """,
     "baselines": """
-        __main__
-        commands*
-        baselines
-        viewing*
-        results
-        players
-        search* deep*
-        ntuple* tabular*
-        training*
-        evaluation*
-        solver*
-        pushes
-        endpoint
-        agents
-        settings
-        arrays seeds
-        progress
-        errors
+        __main__ > commands* > baselines > viewing* > results > players > search* deep*
+        > ntuple* tabular* > training* > evaluation* > solver* > pushes > endpoint > agents
+        > settings > arrays seeds > progress > errors
     """,
     "benchmarks": """
-        __main__
-        report run
-        tables* figures*
-        speed.ntuple
-        rows
-        experiments on_ray
-        speed*
-        kinds
-        libraries* lessons*
-        article training
-        results
-        benchmarks
+        __main__ > report run > tables* figures* > speed.ntuple > rows > experiments on_ray
+        > speed* > kinds > libraries* lessons* > article training > results > benchmarks
     """,
 }
-"""The modules of each package, without its name: each imports only those of lines below it, and of
-a folder, `*`, those beside it."""
+"""The modules of each package, without its name: each imports only those to the right of the next
+`>` and, of a folder, `*`, those beside it."""
 
 
 @pytest.mark.parametrize("package", RANKS)
 def test_modules_import_one_way(package):
-    lines = enumerate(RANKS[package].split("\n"))
-    ranks = [(n, pattern) for n, line in lines for pattern in line.split()]
+    groups = enumerate(RANKS[package].split(">"))
+    ranks = [(n, pattern) for n, group in groups for pattern in group.split()]
     place = {
         module: next(rank for rank in ranks if fnmatchcase(name_in(package, module), rank[1]))
         for module in ARROWS
@@ -178,13 +134,16 @@ def test_the_evaluation_knows_no_agents():
 
 def test_modules_and_libraries_are_imported_on_first_use():
     program = """
-import sys, tile_envs
+import importlib.util, sys, tile_envs
 assert not [name for name in sys.modules if name.startswith(("tile_envs.", "PIL", "pygame"))]
 assert dir(tile_envs) == sorted(tile_envs.__all__)
 values = [getattr(tile_envs, name) for name in tile_envs.__all__]
-import gymnasium, tile_envs.sliding, tile_envs.tictactoe, tile_envs.wrappers.vector
+import gymnasium, tile_envs.games, tile_envs.rendering.canvas, tile_envs.wrappers.vector
 for env_id in ("Tiles2048-v0", "TicTacToe-v0"):
     gymnasium.make_vec(env_id, 2).reset(seed=0)
-assert not {"numba", "torch"} & sys.modules.keys()
+assert not {"PIL", "pygame", "jax"} & sys.modules.keys()
+if importlib.util.find_spec("numba"):
+    import baselines.search.mcts
+assert not {"matplotlib", "numba", "torch"} & sys.modules.keys()
 """
     python("-c", program, cwd=ROOT)

@@ -1,24 +1,37 @@
 """The pages cannot lie: their code runs, their commands run, CI runs README's test command."""
 
 import ast
-import json
 import re
 import shlex
 
 import pytest
-from commands import ROOT, in_a_process, python
+from commands import ROOT, faults_of, in_a_process, python
 
-README = (ROOT / "README.md").read_text()
 PAGES = ("README.md", "tile_envs/README.md", "baselines/README.md")
-TEXT = "\n".join((ROOT / page).read_text() for page in PAGES)
-PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-COMMANDS = [
-    line.partition("#")[0].strip()
-    for block in re.findall(r"```bash\n(.*?)\n```", TEXT, re.DOTALL)
-    for line in block.splitlines()
-]
+README, ENVIRONMENTS, AGENTS = ((ROOT / page).read_text() for page in PAGES)
+TEXT = README + ENVIRONMENTS + AGENTS
+
+
+def blocks(text, language):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def commands(text):
+    """Return the commands of a text but `report`, whose pages other tests compare with the rows."""
+    lines = [line.partition("#")[0].strip() for line in "".join(blocks(text, "bash")).splitlines()]
+    return [line for line in lines if line.startswith("python -m ") and "report" not in line]
+
+
+def block_with(words):
+    (block,) = [block for block in blocks(TEXT, "python") if words in block]
+    return block
+
+
+# What needs JAX is run where JAX is.
+PYTHON = [block for block in blocks(TEXT, "python") if "import jax" not in block]
+FIRST_SCREEN = blocks(README, "bash")[0].splitlines()
+COMMANDS = [FIRST_SCREEN[0].partition(" && ")[2], *commands(README), *commands(ENVIRONMENTS)]
 IMPORTS = ast.Import, ast.ImportFrom
-RUN = [command for command in COMMANDS if command.startswith("python -m ")]
 
 TINY = {
     "ntuple": "--network 01 --games 20 --iteration-games 10",
@@ -32,32 +45,14 @@ TINY = {
 }
 """By agent, settings that make training a matter of seconds."""
 
-
-def block_with(words):
-    (block,) = [block for block in PYTHON if words in block]
-    return block
-
-
-RUN_ALL = """
-import contextlib, io, json, runpy, sys
+FEW_TESTS = """
 from baselines import agents
 from baselines.commands import train as after_training
+
 after_training.GAMES = 1  # tests of a hundred games would take most of the time
 for name, entry in agents.AGENTS.items():
     agents.agent_class(name).test_games = 2 if entry.learns else 0
-results = []
-for words in json.loads(sys.argv[1]):
-    sys.argv, stderr = words[1:], io.StringIO()
-    with contextlib.redirect_stderr(stderr), contextlib.redirect_stdout(io.StringIO()):
-        try:
-            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-            status = 0
-        except SystemExit as end:
-            status = end.code or 0
-    results.append([status, stderr.getvalue()])
-print(json.dumps(results))
 """
-"""Runs commands one after the other in one process, so that libraries are imported once."""
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +61,15 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("readme")
     (path / "powers3.py").write_text(block_with("register_game("))
     (path / "my_agent.py").write_text(block_with("class Cells("))
-    (path / "corner.py").write_text(block_with("class Corner:"))
-    (path / "submissions").mkdir()
-    (path / "submissions" / "corner.py").write_text(block_with("class Corner:"))
     (path / "strategy.py").write_text(block_with("def strategy("))
+    (path / "submissions").mkdir()
+    for corner in (path / "corner.py", path / "submissions" / "corner.py"):
+        corner.write_text(block_with("class Corner:"))
     return path
 
 
 def tiny(command):
-    """Return the words of a command from its module on, with a budget of seconds."""
+    """Return the words that Python takes of a command, with a budget of seconds."""
     words = shlex.split(command)[1:]
     asked = words[1:3]
     if asked == ["baselines", "train"]:
@@ -84,48 +79,52 @@ def tiny(command):
     return words
 
 
-def test_the_commands_run(folder):
-    """In their order, as later ones use what earlier ones have made."""
-    import sb3_contrib  # noqa: F401 # the other process needs everything
+def run(commands, blocks, folder):
+    """Run commands in their order, as later ones use what earlier ones have made; then blocks."""
+    words = [*map(tiny, commands), *(["-c", block] for block in blocks)]
+    return faults_of([[None, *job] for job in (["-c", FEW_TESTS], *words)], folder)[1:]
 
-    first = COMMANDS[0].partition(" && ")[2]
-    # The pages that `report` writes are compared with the rows elsewhere.
-    commands = [first, *(command for command in RUN if "report" not in command)]
-    assert len(commands) > 20
-    # Benchmarks are not installed: they run in the clone.
-    path = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.path.insert(0, '')\n"
-    words = json.dumps([tiny(command) for command in commands])
-    done = python("-c", path + RUN_ALL, words, cwd=folder)
-    for command, (status, stderr) in zip(commands, json.loads(done.stdout), strict=True):
+
+@pytest.fixture(scope="module")
+def faults(folder):
+    return run(COMMANDS, PYTHON, folder)
+
+
+def check(commands, faults):
+    for command, fault in zip(commands, faults, strict=True):
         shows = " watch " in command and "--" not in command
         if shows or " play " in command or ".play " in command:
             expected = "game.json: No such file" if "--replay" in command else "needs a terminal"
-            assert expected in stderr, command
+            assert expected in fault, command
         else:
-            assert status == 0, f"{command}: {stderr}"
+            assert not fault, command
+
+
+def test_the_commands_run(faults):
+    import sb3_contrib  # noqa: F401 # the other process needs everything
+
+    assert len(COMMANDS) > 8
+    check(COMMANDS, faults[: len(COMMANDS)])
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_of_agents_run(folder):
+    listed = commands(AGENTS)
+    assert len(listed) > 20
+    check(listed, run(listed, [], folder))
     assert (folder / "cells.csv").read_text().count("\n") == 2
 
 
-@pytest.mark.parametrize(
-    "block",
-    [block for block in PYTHON if "maskable.evaluation" not in block],  # it runs below
-    ids=lambda block: block.splitlines()[0],
-)
-def test_each_block_of_code_runs_by_itself(block, folder):
-    if "tile_envs.jax" in block:
-        pytest.importorskip("jax")  # in no other extra: `.ci/libraries jax` runs it
+@pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.splitlines()[0])
+def test_each_block_of_code_runs_by_itself(block, faults):
     imports = [node for node in ast.parse(block).body if isinstance(node, IMPORTS)]
     exec(compile(ast.Module(imports, []), "README.md", "exec"), {})  # a missing library shows here
-    if "runs/2048" in block and not (folder / "runs" / "2048").exists():
-        first = COMMANDS[0].partition(" && ")[2]
-        python(*tiny(first), cwd=folder)
-    python("-W", "ignore", "-c", block, cwd=folder)
+    assert not faults[len(COMMANDS) + PYTHON.index(block)]
 
 
+@pytest.mark.slow
 def test_traps_of_masks_are_where_pages_show_them(folder):
     """Without the line for ended games a policy is NaN; SB3's own evaluation ignores masks."""
-    import sb3_contrib  # noqa: F401 # the other processes need it
-
     block = block_with("masked_fill")
     line = next(line for line in block.splitlines() if "keepdim" in line)
     assert "ValueError" in in_a_process("-c", block.replace(line, ""), cwd=folder).stderr
@@ -137,12 +136,12 @@ def test_traps_of_masks_are_where_pages_show_them(folder):
 
 
 def test_the_first_screen_has_two_commands_and_ci_runs_the_second():
-    assert COMMANDS[:2] == [
+    assert FIRST_SCREEN == [
         "pip install -e '.[baselines]' && "
         "python -m baselines train ntuple --minutes 1 --out runs/2048",
         "pip install -e '.[dev]' && pytest",
     ]
-    assert COMMANDS[1] in (ROOT / ".ci" / "run").read_text()
+    assert FIRST_SCREEN[1] in (ROOT / ".ci" / "run").read_text()
 
 
 def test_tests_that_pages_name_are_there():
