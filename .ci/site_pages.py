@@ -112,7 +112,7 @@ def main(folder: Path) -> None:
     page = folder / "benchmarks" / "libraries" / "README.md"
     page.parent.mkdir()
     programs = sorted((ROOT / "benchmarks" / "libraries").glob("[!_]*.py"))
-    programs = [path for path in programs if path.stem != "clients"]  # which measures them
+    programs = [path for path in programs if path.stem != "table"]  # which measures them
     page.write_text(PROGRAMS + "".join(map(program, programs)))
     for readme in (folder / "README.md", page.parent.parent / "README.md"):
         readme.write_text(with_programs(readme.read_text()))

@@ -1,277 +1,149 @@
-"""The deep Q-learning of a beginner's article of 2020, as it was described.
+"""The deep Q-learning of a beginner's article of 2020 in one file: 2048, by its published numbers.
 
-An iteration plays 20 games of 2048 and stores their transitions (s, a, r, s'); then it learns from
-the 1,000 newest and 2,000 others for 100 epochs, towards targets r + max Q(s', a') over the
-legal actions a', computed once.  The network takes a board and one action, and returns Q(s, a): a
-small convolution reads the faces of the board, and dense layers read its output and the action.
+    python benchmarks/article.py --minutes 20
 
-Differences from the article:
+An iteration plays 20 games and stores their transitions (s, a, r, s').  Then it learns from the
+1,000 newest and 2,000 others for 100 epochs, towards targets computed once (fitted Q-learning):
 
-1.  It is written in torch, not in Keras; weights are initialized, and the optimizer is set, as in
-    Keras.
+    y = r + max_a' Q(s', a') over the legal actions  (y = r at the end of a game).
+
+The network takes a board and one action, and returns Q(s, a).  Differences from the article:
+
+1.  It is written in torch, not in Keras; weights and optimizer are set as in Keras.
 2.  The 20 games of an iteration are played side by side.
 3.  The score of an iteration is the mean of 20 games, not one game, and they are played as the
     article's best result was: with a search that tries each move and draws one new tile after it.
-    A network whose score is the best so far is scored again six times; if the mean of these
-    scores is the best as well, it is kept for evaluation.  The article's author chose a network by
-    hand.
-4.  The article's ideas for later are settings.
+    A network whose score is the best so far is scored again six times.  If the mean of these scores
+    is the best, too, it is the one that plays.  The article's author chose a network by hand.
+4.  It learns for minutes, not for four days (1,200 iterations).
 """
 
-import math
-from dataclasses import dataclass
-from typing import Any
+import copy
+import time
 
+import gymnasium as gym
 import numpy as np
 import torch
-from numpy.typing import DTypeLike, NDArray
-from stable_baselines3.common.torch_layers import create_mlp
+import tyro
 from torch import Tensor, nn
+from torch.nn.functional import mse_loss, one_hot
 
-from baselines.agents import Observations
-from baselines.deep import torch_setup
-from baselines.search.batched_expectimax import BatchedSearch
-from baselines.seeds import training_generator, training_seeds
-from baselines.training.episodes import (
-    Episodes,
-    EpisodicLearner,
-    collect,
-    epsilon_greedy,
-    training_envs,
-)
-from baselines.training.learner import Metrics, State
-from tile_envs.game import Game
-from tile_envs.sliding import SlidingGame
+from baselines.deep.torch_setup import torch_threads
+from baselines.evaluation import sampled
+from baselines.search.expectimax import Expectimax
 
-GAMES, NEWEST, LEARNING_STARTS = 20, 1_000, 5_000
-"""Games of an iteration and of a score; newest transitions of a sample; those before the first."""
+ENV, OPTIONS = "Tiles2048-v0", {"spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}
+GAMES, NEWEST, OTHERS = 20, 1_000, 2_000  # games played and scored; transitions of a sample
+LEARNING_STARTS, BUFFER_SIZE = 5_000, 50_000  # transitions
 EPSILON, FIRST_EPSILON, FIRST_ITERATIONS = 0.1, 0.2, 30
-"""The probability of a random action, that of the first iterations, and their number."""
-EPOCHS, CONFIRMATIONS, HIDDEN = 100, 6, (2048, 1024)
-"""Passes over a sample; scores that confirm a new best network; units of its dense layers."""
-
-
-@dataclass(frozen=True)
-class ArticleSettings:
-    """The article's ideas for later.
-
-    Attributes:
-        one_hot: Whether the network sees one-hot planes instead of faces.
-        epsilon_halving: Iterations after which ε is halved, again and again; 0 never halves it.
-        buffer_size: Transitions in the replay buffer.
-        others: Transitions of a sample that are drawn from all before the newest.
-        batch_size: Transitions of a gradient step.
-    """
-
-    one_hot: bool = False
-    epsilon_halving: int = 0
-    buffer_size: int = 50_000
-    others: int = 2_000
-    batch_size: int = 250
-
-
-class RingBuffer:
-    """The newest transitions, in one array for each of their parts.
-
-    Args:
-        size: Number of transitions that there is room for.
-        **parts: The dtype of each part of a transition, such as `(np.uint8, shape)`.
-
-    Attributes:
-        arrays: The parts by name, `(size, ...)`; transition number n is at `n % size`.
-            Also `stored`, `() int64`: the transitions ever stored.
-    """
-
-    def __init__(self, size: int, **parts: DTypeLike) -> None:
-        self.arrays = {name: np.zeros(size, dtype) for name, dtype in parts.items()}
-        self.arrays["stored"] = self.stored = np.zeros((), np.int64)
-        self._size = size
-
-    def __len__(self) -> int:
-        return min(int(self.stored), self._size)
-
-    def store(self, **parts: NDArray[Any]) -> None:
-        """Store transitions, `(n, ...)` for each part, in place of the oldest."""
-        numbers = self.stored + np.arange(len(next(iter(parts.values()))))
-        for name, values in parts.items():
-            self.arrays[name][numbers % self._size] = values
-        self.stored += len(numbers)
-
-    def take(self, numbers: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Return transitions by their numbers `(n,)`, counted from the first ever stored."""
-        parts = {name: values for name, values in self.arrays.items() if values.ndim}
-        return {name: values[numbers % self._size] for name, values in parts.items()}
+EPOCHS, BATCH_SIZE, CONFIRMATIONS, HIDDEN = 100, 250, 6, (2048, 1024)
+EVALUATIONS = (1, 300), (2, 300), (3, 100)  # plies, 1 of which is the network alone, and games
 
 
 class Network(nn.Module):
-    """Q(s, a) of pairs of board and action."""
+    """Q(s, a): a convolution reads the faces of a board; dense layers read its output and a."""
 
-    faces: Tensor
-
-    def __init__(self, game: SlidingGame, one_hot: bool) -> None:
+    def __init__(self, game) -> None:
         super().__init__()
-        faces = torch.tensor(game.rules.faces, dtype=torch.float32)
-        self.register_buffer("faces", faces, persistent=False)
-        self._game, self._one_hot = game, one_hot
-        self.convolution = nn.Conv2d(len(faces) if one_hot else 1, 8, 3, padding=1)
-        inputs = 8 * math.prod(game.shape) + game.n_actions
-        self.dense = nn.Sequential(*create_mlp(inputs, -1, list(HIDDEN)))
-        self.last = nn.Linear(HIDDEN[-1], 1)
-        self.apply(_initialize_as_keras)
+        self.game = game
+        self.register_buffer("faces", torch.tensor(game.rules.faces, dtype=torch.float32))
+        self.convolution = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.Flatten())
+        first, second = nn.Linear(8 * 4 * 4 + 4, HIDDEN[0]), nn.Linear(*HIDDEN)
+        self.dense = nn.Sequential(first, nn.ReLU(), second, nn.ReLU(), nn.Linear(HIDDEN[1], 1))
+        for layer in self.modules():
+            if isinstance(layer, nn.Conv2d | nn.Linear):
+                nn.init.xavier_uniform_(layer.weight)
+                nn.init.zeros_(layer.bias)
 
     def forward(self, boards: Tensor, actions: Tensor) -> Tensor:
-        """Return `(n,)` for boards `(n, R, C)` and actions `(n,)`."""
-        if self._one_hot:
-            planes = nn.functional.one_hot(boards.long(), len(self.faces)).float().movedim(-1, 1)
-        else:
-            planes = self.faces[boards.long()][:, None]
-        chosen = nn.functional.one_hot(actions, self._game.n_actions).float()
-        seen = torch.relu(self.convolution(planes)).flatten(1)
-        values: Tensor = self.last(self.dense(torch.cat((seen, chosen), 1)))[:, 0]
-        return values
+        """Return `(n,)` for boards `(n, 4, 4)` and actions `(n,)`."""
+        seen = self.convolution(self.faces[boards.long()][:, None])
+        return self.dense(torch.cat((seen, one_hot(actions, 4)), 1))[:, 0]
 
     @torch.no_grad()
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return the value of each action; minus infinity for illegal ones."""
-        masks = self._game.legal_actions(observations) > 0
-        boards, actions = np.nonzero(masks)
-        values = np.full(masks.shape, -np.inf)
-        # At most so many pairs of board and action in one forward pass.
-        for pairs in np.array_split(np.arange(len(boards)), len(boards) // 4096 + 1):
-            seen = torch.as_tensor(np.asarray(observations)[boards[pairs]])
-            of_pairs = self(seen, torch.as_tensor(actions[pairs]))
-            values[boards[pairs], actions[pairs]] = of_pairs.numpy()
+    def action_values(self, observations: np.ndarray) -> np.ndarray:
+        """Return Q of all actions, `(n, 4)`, minus infinity where they are illegal."""
+        values = np.where(self.game.legal_actions(observations) > 0, 0.0, -np.inf)
+        boards, actions = np.nonzero(values == 0)
+        for part in np.array_split(np.arange(len(boards)), len(boards) // 4096 + 1):
+            of_part = torch.as_tensor(observations[boards[part]]), torch.as_tensor(actions[part])
+            values[boards[part], actions[part]] = self(*of_part)
         return values
 
 
-def _initialize_as_keras(layer: nn.Module) -> None:
-    if isinstance(layer, nn.Conv2d | nn.Linear):
-        nn.init.xavier_uniform_(layer.weight)
-        nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+def play(agent, envs, rng, epsilon) -> list[np.ndarray]:
+    """Play a game in each environment; return (s, a, r, s', whether it ended), game by game."""
+    boards, infos = envs.reset(seed=int(rng.integers(2**31)))
+    steps, playing = [], np.ones(len(boards), bool)
+    while playing.any():
+        masks = infos["action_mask"]
+        actions = masks.argmax(1)  # a game that has ended is followed by one that is not stored
+        actions[playing] = agent.action_values(boards[playing]).argmax(1)
+        for i in np.flatnonzero(playing & (rng.random(len(boards)) < epsilon)):
+            actions[i] = rng.choice(np.flatnonzero(masks[i]))
+        following, rewards, ends, _, infos = envs.step(actions)
+        steps.append((boards, actions, rewards, following, ends, playing))
+        boards, playing = following, playing & ~ends
+    *parts, stored = (np.stack(part, axis=1) for part in zip(*steps, strict=True))
+    return [part[stored] for part in parts]
 
 
-class Article(EpisodicLearner):
-    """Learns as the article did; plays with the best network of all iterations.
+def fit(network, optimizer, sample, rng) -> None:
+    """Move Q(s, a) of a sample towards its targets."""
+    boards, actions, rewards, following, ends = sample
+    targets = rewards + np.where(ends, 0, network.action_values(following).max(1))
+    sample = [torch.as_tensor(part) for part in (boards, actions, targets.astype(np.float32))]
+    for _ in range(EPOCHS):
+        for chosen in torch.as_tensor(rng.permutation(len(targets))).split(BATCH_SIZE):
+            boards, actions, wanted = (part[chosen] for part in sample)
+            optimizer.zero_grad()
+            mse_loss(network(boards, actions), wanted).backward()
+            optimizer.step()
 
-    Attributes:
-        score: The mean score of the newest network's games with search, `() float64`.
-        best_score: That of the best network so far.
-    """
 
-    Settings = ArticleSettings
-    plays = SlidingGame
-    saved = ("score", "best_score")
+def train(seed=0, minutes=20.0, iterations=np.inf) -> tuple[Network, dict[str, float]]:
+    """Train for minutes of CPU time; return the best network, and what was learned from."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    rng, began = np.random.default_rng(seed), time.process_time()
+    envs = gym.make_vec(ENV, GAMES, autoreset_mode="SameStep", **OPTIONS)
+    network, best, best_score, memory = Network(envs.unwrapped.game), None, 0.0, None
+    search = Expectimax(network, network.game, depth=2, samples=1)
+    optimizer = torch.optim.RMSprop(network.parameters(), lr=1e-3, alpha=0.9, eps=1e-7)
+    iteration = moves = 0
+    while iteration < iterations and time.process_time() - began < 60 * minutes:
+        epsilon = FIRST_EPSILON if iteration < FIRST_ITERATIONS else EPSILON
+        played = play(network, envs, rng, epsilon * (np.arange(GAMES) % 10 > 0))  # 1 in 10 greedy
+        iteration, moves = iteration + 1, moves + len(played[0])
+        parts = zip(memory, played, strict=True) if memory else zip(played, strict=True)
+        memory = [np.concatenate(part)[-BUFFER_SIZE:] for part in parts]
+        if len(memory[0]) < LEARNING_STARTS:
+            continue  # random weights may play well by chance, which is no result of learning
+        others = rng.choice(len(memory[0]) - NEWEST, OTHERS, replace=False)
+        fit(network, optimizer, [np.append(x[-NEWEST:], x[others], 0) for x in memory], rng)
+        score = play(search, envs, rng, 0.0)[2].sum() / GAMES
+        if score > best_score:
+            again = [play(search, envs, rng, 0.0)[2].sum() / GAMES for _ in range(CONFIRMATIONS)]
+            if np.mean(again) > best_score:
+                best, best_score = copy.deepcopy(network), np.mean(again)
+        print(f"iteration {iteration}, {moves:,} moves: {score:,.0f}, best {best_score:,.0f}")
+    return best or network, {"games_learned": GAMES * iteration, "moves_learned": moves}
 
-    def __init__(
-        self, game: Game, seed: int = 0, settings: Any = None, sides: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(game, seed, GAMES, "", sides, settings)
-        (self._score_envs,) = training_envs(self._game, (), "", GAMES)
-        one_hot = self._settings.one_hot
-        with torch_setup.torch_threads(1), torch_setup.seed_generators(seed, "weights"):
-            self._newest: Any = Network(self._game, one_hot)
-            self._best: Any = Network(self._game, one_hot)
-        self._best.load_state_dict(self._newest.state_dict())
-        self.score, self.best_score = np.zeros(()), np.zeros(())
-        self._optimizer = torch.optim.RMSprop(
-            self._newest.parameters(), lr=1e-3, alpha=0.9, eps=1e-7
-        )
-        torch_setup.begin_moments(self._optimizer, "square_avg")
-        self._buffer = RingBuffer(
-            self._settings.buffer_size,
-            boards=(np.uint8, self._game.shape),
-            actions=(np.int64, ()),
-            rewards=(np.float32, ()),
-            following=(np.uint8, self._game.shape),
-            over=(np.bool_, ()),
-        )
 
-    def learn(self) -> Metrics:
-        """Play the games of an iteration, learn from a sample, and score the network.
+@torch_threads(1)  # restored afterwards
+def measure(seed: int = 0, minutes: float = 20.0) -> list[dict]:
+    """Train; return a row for each number of plies, and print its mean with the interval."""
+    network, learned = train(seed, minutes)
+    row = {"label": "article", "train_seed": seed, "minutes": minutes, "threads": 1, "cores": 1}
+    made = []
+    for plies, episodes in EVALUATIONS:
+        how = {"depth": plies, "samples": int(plies > 1)}
+        agent = Expectimax(network, network.game, **how)
+        record = sampled.play(agent, ENV, OPTIONS, episodes)
+        made.append(row | learned | how | sampled.summary(record, "article", ENV, OPTIONS, 0))
+        print("{depth} plies: {mean:,.0f} ({low:,.0f} to {high:,.0f})".format_map(made[-1]))
+    return made
 
-        Returns:
-            The mean return of the games, the score, and the best score so far.
-        """
-        with torch_setup.torch_threads(1, learning=True):
-            return super().learn() | {name: float(getattr(self, name)) for name in self.saved}
 
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
-        """Return the best network's value of each action; minus infinity for illegal ones."""
-        with torch_setup.torch_threads(1):
-            values: NDArray[np.float64] = self._best.action_values(observations)
-        return values
-
-    def explore(
-        self, observations: Observations, masks: NDArray[np.bool_], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Return ε-greedy actions; every tenth game is played greedily."""
-        is_first = self.iterations < FIRST_ITERATIONS
-        epsilon = np.full(len(masks), FIRST_EPSILON if is_first else EPSILON)
-        if halving := self._settings.epsilon_halving:
-            epsilon *= 0.5 ** (self.iterations // halving)
-        epsilon[::10] = 0.0
-        return epsilon_greedy(self._newest.action_values(observations), masks, epsilon, rng)
-
-    def update(self, episodes: Episodes) -> None:
-        """Store the transitions game by game, learn from a sample, and score the network."""
-        rng = training_generator(self._seed, self.iterations, 1)
-        playing = episodes.playing.T
-        boards = episodes.observations.swapaxes(0, 1)
-        self._buffer.store(
-            boards=boards[playing],
-            actions=episodes.actions.T[playing],
-            rewards=episodes.rewards.T[playing],
-            following=np.roll(boards, -1, axis=1)[playing],
-            over=~episodes.continues.T[playing],
-        )
-        has_begun = self._buffer.stored >= max(LEARNING_STARTS, NEWEST + self._settings.others)
-        if has_begun:
-            self._fit(rng)
-        self.score[...] = self._score(rng)
-        # Random weights may play well by chance, which is no result of learning.
-        if has_begun and self.score > self.best_score:
-            confirmed = sum(self._score(rng) for _ in range(CONFIRMATIONS)) / CONFIRMATIONS
-            if confirmed > self.best_score:
-                self.best_score[...] = confirmed
-                self._best.load_state_dict(self._newest.state_dict())
-
-    def _score(self, rng: np.random.Generator) -> float:
-        seeds = training_seeds(rng, GAMES)
-        search = BatchedSearch(self._newest, self._game, rng, samples=1)
-        depths = np.full(GAMES, 2)
-        played = collect(
-            self._score_envs, seeds, lambda boards, _: search(boards, depths).argmax(axis=1)
-        )
-        return float(played.returns.mean())
-
-    def _fit(self, rng: np.random.Generator) -> None:
-        """Move Q(s, a) of a sample towards r + max Q(s', a'), or r after a game's last action."""
-        older = len(self._buffer) - NEWEST
-        others = NEWEST + rng.choice(older, self._settings.others, replace=False)
-        ages = np.concatenate((np.arange(NEWEST), others))
-        sample = self._buffer.take(self._buffer.stored - 1 - ages)
-        best = self._newest.action_values(sample["following"]).max(axis=1)
-        targets = sample["rewards"] + np.where(sample["over"], 0.0, best)
-        boards, actions = torch.as_tensor(sample["boards"]), torch.as_tensor(sample["actions"])
-        wanted = torch.as_tensor(targets.astype(np.float32))
-        for _ in range(EPOCHS):
-            order = torch.as_tensor(rng.permutation(len(targets)))
-            for chosen in torch.split(order, self._settings.batch_size):
-                values = self._newest(boards[chosen], actions[chosen])
-                loss = nn.functional.mse_loss(values, wanted[chosen])
-                self._optimizer.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                self._optimizer.step()
-
-    def _arrays(self) -> State:
-        moments = enumerate(self._optimizer.state.values())
-        parts: dict[str, dict[Any, Any]] = {
-            "buffer": self._buffer.arrays,
-            "network": self._newest.state_dict(),
-            "best": self._best.state_dict(),
-            "rmsprop": {i: held["square_avg"] for i, held in moments},
-        }
-        arrays = {
-            f"{p} {n}": np.asarray(a) for p, values in parts.items() for n, a in values.items()
-        }
-        return super()._arrays() | arrays
+if __name__ == "__main__":
+    tyro.cli(measure)

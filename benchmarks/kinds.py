@@ -1,30 +1,22 @@
-"""The kinds of experiments: each says which rows it asks for, with their keys, and makes them."""
+"""The kinds of experiments: each says which rows it asks for, and how they are made."""
 
 from __future__ import annotations
 
 import io
+import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import KW_ONLY, asdict, dataclass, field, replace
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property, partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from baselines.agents import Task
-from baselines.evaluation import exact, sampled
-from baselines.evaluation.policies import Policy, outcome, policy_of
-from baselines.search.compiled_expectimax import CompiledSearch
-from baselines.search.expectimax import Expectimax
-from baselines.search.placing import ValuePlacer
-from baselines.training.config import key_of
-from benchmarks.libraries import clients
-from benchmarks.results import KEY, NAMES, SEED, Row, commit, machine, processor
+from baselines.training.config import key_of, normal
+from benchmarks.results import SEED, Row, digest_of, made_now
 from benchmarks.training import Training, version_of
 
 OWN_VALUES = "own values"
@@ -38,106 +30,58 @@ class Wanted:
 
     Attributes:
         name: The columns that name the row; of a measure none, as they depend on the machine.
-        key: The key of what decides it.
+        record: What decides it; `key` is its hash.
         make: Makes it, given the folder of the training runs.
-        runs: The names of the training runs that it begins or resumes.
-        minutes: About how long it takes.
+        run: What its training shares with other rows, which are made in the same process.
+        needs: What has to be installed before it can be made; "" if nothing.
     """
 
-    experiment: Experiment
-    name: Row
-    key: str
-    make: Callable[[Path], list[Row]]
-    runs: frozenset[str] = frozenset()
-    minutes: float = 0.0
-
-    def made(self, runs: Path) -> list[Row]:
-        """Make it, quietly; if something fails, what was printed goes to a log in `runs`."""
-        output = io.StringIO()
-        by = {KEY: self.key, "machine": machine(), "processor": processor(), "commit": commit()}
-        try:
-            with redirect_stdout(output), redirect_stderr(output):
-                rows = [self.name | row | by for row in self.make(runs)]
-        except Exception as error:  # hours of other rows must not be lost
-            output.write(traceback.format_exc())
-            rows = self.failed(error)
-        if any(row.get("error") for row in rows):
-            name = f"{self.experiment}.log".replace("/", "-").replace(" ", "-")
-            with (runs / name).open("a", encoding="utf-8") as log:
-                log.write(output.getvalue())
-        return rows
-
-    def failed(self, error: Exception) -> list[Row]:
-        """Return a row that says why there is none, in one line, in a column `error`."""
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        return [self.name | {KEY: self.key, "error": text}]
-
-
-Executor = Callable[
-    [Sequence[Wanted], Path, Callable[[Wanted], object]], Iterator[tuple[Wanted, list[Row]]]
-]
-"""Makes rows, given the folder of the training runs: calls a function with each that begins, where
-it can tell, and yields the rows of each as soon as they are known.
-
-Rows of one training run are made one after the other, in their order.
-"""
-
-
-@dataclass(frozen=True)
-class Experiment(ABC):
-    """What asks for rows of a table.
-
-    Attributes:
-        label: Its name in the table.
-        cost: Minutes on two cores that it takes beside the training by minutes.
-        memory: GiB that it takes at most.
-        cores: How many cores it needs; None is a machine of its own.
-        plays: What is played, if the label does not say it.
-        needs: What has to be installed before its rows can be made; "" if nothing.
-    """
-
-    cores: ClassVar[Any] = None
-    plays: ClassVar[Any] = ""
-    needs: ClassVar[Any] = ""
     table: str
     label: str
-    _: KW_ONLY
-    cost: float = 0.0
-    memory: float = 1.0
+    name: Row
+    record: Row
+    make: Callable[[Path], list[Row]]
+    run: str = ""
+    needs: str = ""
+
+    @cached_property
+    def key(self) -> str:
+        """The key of the row."""
+        return key_of(self.record)
 
     def __str__(self) -> str:
         return f"{self.table}/{self.label}"
 
-    @abstractmethod
-    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
-        """Yield what it asks for, in the order in which agents are trained, without the `cost`.
+    def made(self, runs: Path) -> list[Row]:
+        """Make it, quietly; if something fails, what was printed goes to a log in `runs`."""
+        output, began = io.StringIO(), time.perf_counter()
+        try:
+            with redirect_stdout(output), redirect_stderr(output):
+                rows = self.make(runs)
+        except Exception as error:  # hours of other rows must not be lost
+            output.write(traceback.format_exc())
+            rows = [{"error": " ".join(f"{type(error).__name__}: {error}".split())}]
+        by = made_now(self.record, time.perf_counter() - began)
+        if any(row.get("error") for row in rows):
+            name = f"{self}.log".replace("/", "-").replace(" ", "-")
+            with (runs / name).open("a", encoding="utf-8") as log:
+                log.write(output.getvalue())
+        return [self.name | row | by for row in rows]
 
-        Of all experiments, those of one table of pairings meet each other.
-        """
 
-    def wanted(self, experiments: Sequence[Experiment]) -> list[Wanted]:
-        """Return what it asks for; see `rows`."""
-        rows = list(self.rows(experiments))
-        return [replace(row, minutes=row.minutes + self.cost / len(rows)) for row in rows]
+Executor = Callable[[Sequence[Wanted], Path], Iterator[tuple[Wanted, list[Row]]]]
+"""Makes rows, given the folder of the training runs, and yields those of each as they are known."""
 
 
 @dataclass(frozen=True)
-class Evaluated(Experiment):
-    """An agent that is evaluated, after its training if it learns."""
+class Experiment(ABC):
+    """What asks for rows of a table, by the label that it has there."""
 
-    training: Training
+    label: str
 
-    @property
-    def cores(self) -> int:
-        """How many cores it needs."""
-        return self.training.threads
-
-    @property
-    def plays(self) -> str:
-        """What is played, and the preset."""
-        training = self.training
-        options = (f"{name}={value}" for name, value in (training.env_kwargs or {}).items())
-        return " ".join(filter(None, [training.env, *options, training.preset]))
+    @abstractmethod
+    def rows(self, table: str) -> Iterator[Wanted]:
+        """Yield what it asks for, in the order in which agents are trained."""
 
 
 class Games(NamedTuple):
@@ -165,37 +109,33 @@ class Games(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sampled(Evaluated):
+class Sampled(Experiment):
     """Games of an agent, if it learns after several budgets.
 
     Attributes:
-        evaluations: The games at the last budget; at earlier ones only the first of them.
+        evaluations: The games after the last budget; after earlier ones only the first of them.
         seeds: Number of training seeds, from 0 on.
-        bins: The width of the bins in which scores are counted; None counts none.
     """
 
+    training: Training
     evaluations: tuple[Games, ...]
     _: KW_ONLY
     seeds: int = 1
-    bins: int | None = None
 
-    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
+    def rows(self, table: str) -> Iterator[Wanted]:
         """Yield a row for each seed, budget and kind of games."""
         training, budgets = self.training, self.training.minutes or (None,)
         about: Row = {"label": self.label, "agent": training.agent, "env": training.env}
-        about |= {"env_kwargs": dict(training.env_kwargs or {}), "preset": training.preset}
+        about["env_kwargs"] = training.options
         for seed in range(self.seeds):
-            learned, runs = 0.0, training.runs(seed)
             for minutes in budgets:
-                identity = training.identity(seed, minutes)
                 for games in self.evaluations[: None if minutes == budgets[-1] else 1]:
-                    columns = about | {"train_seed": seed, "minutes": minutes} | games._asdict()
-                    name = {column: columns[column] for column in NAMES[self.table]}
-                    key = key_of(identity, self._decisive(games))
+                    name = about | {"train_seed": seed, "minutes": minutes} | games._asdict()
+                    del name["episodes"]
+                    record = training.record(seed, minutes) | self._decisive(games)
                     make = partial(self._play, seed, minutes, games)
-                    lasts = (minutes or 0.0) - learned
-                    yield Wanted(self, name, key, make, runs, lasts)
-                    learned = minutes or 0.0
+                    run = training.name(seed) if training.learns else ""
+                    yield Wanted(table, self.label, name, normal(record), make, run)
 
     def _threads(self, games: Games) -> int:
         """Return the number of cores that play."""
@@ -203,17 +143,28 @@ class Sampled(Evaluated):
 
     def _decisive(self, games: Games) -> Row:
         """Return what of an evaluation decides its result."""
-        decisive = games._asdict() | {"seed": SEED, "version": sampled.VERSION, "bins": self.bins}
+        from baselines.evaluation.sampled import VERSION
+        from baselines.search.compiled_expectimax import CompiledSearch
+        from baselines.search.expectimax import Expectimax
+        from baselines.search.placing import ValuePlacer
+
+        usual = Games(0)._asdict()
+        decisive: Row = {n: v for n, v in games._asdict().items() if v != usual[n]}
+        decisive |= {"measure": "sampled", "measure_version": VERSION}
         if games.searches:
             is_compiled = self.training.agent == "ntuple" and not games.samples
             search = version_of(CompiledSearch if is_compiled else Expectimax)
-            decisive |= {"search": search, "threads": self._threads(games)}
+            decisive |= {"search_version": search, "threads": self._threads(games)}
         if games.placer == OWN_VALUES:
-            decisive["placing"] = version_of(ValuePlacer)
+            decisive["placer_version"] = version_of(ValuePlacer)
         return decisive
 
     def _play(self, seed: int, minutes: float | None, games: Games, runs: Path) -> list[Row]:
         """Train the agent up to a budget, and let it play."""
+        from baselines.evaluation import sampled
+        from baselines.search.expectimax import Expectimax
+        from baselines.search.placing import ValuePlacer
+
         training, cores = self.training, self._threads(games)
         player = training.train(seed, minutes, runs)
         agent, task, row = player.agent, player.task, {"cores": cores}
@@ -222,7 +173,7 @@ class Sampled(Evaluated):
             is_own = games.placer == OWN_VALUES
             options["placer"] = ValuePlacer(agent, task.game) if is_own else games.placer
         if training.learns:
-            row |= training.in_words() | {"threads": training.threads}
+            row |= {"threads": training.threads}
             row |= training.learned(seed, runs, with_curve=games == self.evaluations[0])
         if games.searches:
             search: Row = {"threads": cores, "samples": games.samples}
@@ -230,72 +181,81 @@ class Sampled(Evaluated):
             agent = Expectimax(agent, task.game, games.depth, **search)
         record = sampled.play(agent, task.env, options, games.episodes, SEED)
         row |= sampled.summary(record, training.agent, task.env, task.env_kwargs, SEED)
-        if self.bins:
-            begins, counts = np.unique(record.returns // self.bins * self.bins, return_counts=True)
-            row["bins"] = dict(zip(begins.astype(int).tolist(), counts.tolist(), strict=True))
-        return [row]
+        return [{n: value for n, value in row.items() if n not in ("env_kwargs", "side")}]
 
 
 @dataclass(frozen=True)
-class Exact(Evaluated):
+class Exact(Experiment):
     """Exact evaluation: in tic-tac-toe of each side, in the sliding games of the score."""
 
+    training: Training
     _: KW_ONLY
     seeds: int = 1
 
-    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
+    def rows(self, table: str) -> Iterator[Wanted]:
         """Yield a row for each seed and side."""
+        from baselines.evaluation.exact import VERSION
+
         training = self.training
+        about: Row = {"label": self.label, "env": training.env}
+        about["env_kwargs"] = training.options
         for seed in range(self.seeds):
-            identity, runs = training.identity(seed), training.runs(seed)
+            record = training.record(seed) | {"measure": "exact", "measure_version": VERSION}
+            run = training.name(seed) if training.learns else ""
             for side in Task.of(training.env).game.sides or (None,):
-                name: Row = {"label": self.label, "seed": seed, "side": side}
-                if not side:
-                    name |= {"env": training.env, "env_kwargs": training.env_kwargs}
-                key = key_of(identity, side, exact.VERSION)
-                yield Wanted(self, name, key, partial(self._evaluate, seed, side), runs)
+                name = about | {"seed": seed, "side": side}
+                make = partial(self._evaluate, seed, side)
+                of_side = record | ({"side": side} if side else {})
+                yield Wanted(table, self.label, name, of_side, make, run)
 
     def _evaluate(self, seed: int, side: str | None, runs: Path) -> list[Row]:
+        from baselines.evaluation.exact import evaluate_exactly
+
         training = self.training
         agent = training.train(seed, None, runs).agent
         options = {**(training.env_kwargs or {}), **({"side": side} if side else {})}
-        row = exact.evaluate_exactly(agent, training.env, options)
+        row = evaluate_exactly(agent, training.env, options)
         for column in ("agent", "env", "env_kwargs", "side"):
             del row[column]  # in the table they are what names the row
         seconds = float(training.progress(seed, runs)[-1]["seconds"]) if training.learns else 0.0
-        return [row | {"seconds": round(seconds, 1)}]
-
-
-_policies: dict[tuple[Path, str, str], Policy] = {}
-"""By runs, label and side: an agent of a table of pairings is asked once in a process."""
+        return [row | {"training_seconds": round(seconds, 1)}]
 
 
 @dataclass(frozen=True)
-class Pairings(Evaluated):
-    """Exact results of tic-tac-toe against every agent of the same table."""
+class Pairings(Experiment):
+    """Exact results of tic-tac-toe of one of several agents, as X, against each of them."""
 
-    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
-        """Yield the rows of this agent as X and as O."""
-        agents = [e for e in experiments if isinstance(e, Pairings) and e.table == self.table]
-        of = {e.label: (e.training.identity(SEED), e.training.runs(SEED)) for e in agents}
-        pairs = [(self, other) for other in agents]
-        pairs += [(other, self) for other in agents if other is not self]
-        for x, o in pairs:
-            (identity, runs), (other, other_runs) = of[x.label], of[o.label]
-            name, key = {"x": x.label, "o": o.label}, key_of(identity, other, exact.VERSION)
-            yield Wanted(self, name, key, partial(self._meet, x, o), runs | other_runs)
+    agents: Mapping[str, Training]
 
-    def _meet(self, x: Pairings, o: Pairings, runs: Path) -> list[Row]:
+    def rows(self, table: str) -> Iterator[Wanted]:
+        """Yield a row for each opponent."""
+        from baselines.evaluation.exact import VERSION
+
+        measure = {"measure": "pairing", "measure_version": VERSION}
+        for other, training in self.agents.items():
+            players = {"x": self.agents[self.label].record(SEED), "o": training.record(SEED)}
+            name, make = {"x": self.label, "o": other}, partial(self._meet, other)
+            yield Wanted(table, self.label, name, measure | players, make, table)
+
+    def _meet(self, other: str, runs: Path) -> list[Row]:
         """Return how the games of a pair end."""
-        shares = outcome(x.policy("X", runs), o.policy("O", runs))
+        from baselines.evaluation.policies import outcome
+
+        shares = outcome(self._policy(self.label, "X", runs), self._policy(other, "O", runs))
         return [{"x_wins": shares.win, "draws": shares.draw, "o_wins": shares.loss}]
 
-    def policy(self, side: str, runs: Path) -> Policy:
-        """Return what the agent plays on a side."""
-        if (runs, self.label, side) not in _policies:
-            agent = self.training.train(SEED, None, runs).agent
-            _policies.update({(runs, self.label, s): policy_of(agent, s) for s in SIDES})
-        return _policies[runs, self.label, side]
+    def _policy(self, label: str, side: str, runs: Path) -> Any:
+        """Return what an agent plays on a side."""
+        from baselines.evaluation.policies import policy_of
+
+        if (runs, label, side) not in _policies:
+            agent = self.agents[label].train(SEED, None, runs).agent
+            _policies.update({(runs, label, each): policy_of(agent, each) for each in SIDES})
+        return _policies[runs, label, side]
+
+
+_policies: dict[tuple[Path, str, str], Any] = {}
+"""By runs, label and side: an agent of a table of pairings is asked once in a process."""
 
 
 @dataclass(frozen=True)
@@ -305,50 +265,36 @@ class Measure(Experiment):
     Attributes:
         path: The module in this package, with a function `measure(**options)`.
         options: The arguments of that function.
-        version: Raised when its results change.
+        code: The modules that it measures: when their code changes, so does the key.
     """
 
     path: str
+    code: tuple[str, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
-    _: KW_ONLY
-    version: int = 1
 
-    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
+    def rows(self, table: str) -> Iterator[Wanted]:
         """Yield all rows that can be made here."""
-        key = key_of(self.path, self.options, self.version)
-        yield Wanted(self, {}, key, self._measure)
+        record = {"measure": self.path, "options": normal(self.options)}
+        record["code"] = digest_of(*self.code, f"benchmarks.{self.path}")
+        yield Wanted(table, self.label, {}, record, self._measure, table)
 
     def _measure(self, runs: Path) -> list[Row]:
         return list(import_module(f"benchmarks.{self.path}").measure(**self.options))
 
 
 @dataclass(frozen=True)
-class Clients(Experiment):
-    """The clients of a library, each trained and evaluated; see `libraries.clients`.
+class Trained(Experiment):
+    """What the programs of a library learn; see `libraries.table`."""
 
-    Attributes:
-        extra: The extra of this package that installs the library.
-        episodes: The games in which each is evaluated.
-    """
+    def rows(self, table: str) -> Iterator[Wanted]:
+        """Yield a row for each program, if the library is installed."""
+        from benchmarks.libraries.table import PROGRAMS
 
-    extra: str
-    _: KW_ONLY
-    episodes: int = 1_000
+        for program in PROGRAMS:
+            if program.library == self.label:
+                about = table, self.label, program.name(), program.decisive()
+                yield Wanted(*about, partial(_made, program), table, program.needs())
 
-    def rows(self, experiments: Sequence[Experiment]) -> Iterator[Wanted]:
-        """Yield a row for each client."""
-        for client in clients.of(self.label):
-            decisive = asdict(client), clients.VERSION, self.episodes, SEED, sampled.VERSION
-            yield Wanted(self, client.name, key_of(*decisive), partial(self._train, client))
 
-    def _train(self, client: clients.Client, runs: Path) -> list[Row]:
-        return [clients.row_of(client, self.episodes)]
-
-    @property
-    def needs(self) -> str:
-        """What has to be installed; "" if the library is."""
-        try:
-            version(clients.of(self.label)[0].package)
-        except PackageNotFoundError:
-            return f"needs pip install -e '.[{self.extra}]'"
-        return ""
+def _made(program: Any, runs: Path) -> list[Row]:
+    return [program.make()]

@@ -1,57 +1,56 @@
-"""The rows of the tables: the files that hold them, what names a row, and where it was made."""
+"""The committed rows: their files, what names each row, and the record of what made it."""
 
+import ast
+import hashlib
+import io
 import json
 import platform
 import re
 import subprocess
+import tokenize
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime, timezone
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from baselines.evaluation.rows import read_rows, write_rows
+from baselines.training.config import key_of
 from tile_envs.errors import UsageError
 
 Row = dict[str, Any]
 Name = tuple[str, ...]
 
 FOLDER = Path(__file__).parent / "results"
-KEY = "key"
 SEED = 0
 """Seed of the games that are evaluated, and of agents that are not trained."""
-
 SEARCH = ("depth", "samples", "milliseconds", "downgrade")
-_LEARNING = ("agent", "env", "label", "train_seed", "minutes", *SEARCH, "placer")
-_SPEED = ("measure", "package", "game", "kind", "num_envs")
+_PLAYED = ("agent", "env", "env_kwargs", "label", "train_seed", "minutes", *SEARCH, "placer")
+_EXACT = ("env", "env_kwargs", "label", "seed", "side")
+_SPEED = ("measure", "package", "game", "kind", "num_envs", "threads")
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "agents": ("env", "env_kwargs", "agent", "preset"),
+    "agents": _PLAYED,
     "crosstable": ("x", "o"),
-    "seeds": ("label", "seed", "side"),
-    "ntuple": _LEARNING,
-    "reproduction": _LEARNING,
-    "deep": _LEARNING,
-    "ideas": _LEARNING,
-    "recipe": _LEARNING,
-    "exact": ("env", "env_kwargs", "label", "seed"),
-    "adversary": _LEARNING,
-    "search": _LEARNING,
+    "seeds": _EXACT,
+    "ntuple": _PLAYED,
+    "reproduction": _PLAYED,
+    "search": _PLAYED,
+    "deep": _PLAYED,
+    "recipe": ("label", "train_seed", "depth"),
+    "exact": _EXACT,
+    "adversary": _PLAYED,
     "solved": ("game", "shape"),
     "kernels": ("measure", "package"),
     "bridge": _SPEED,
     "speed": _SPEED,
-    "threads": (*_SPEED, "threads"),
+    "threads": _SPEED,
     "accelerator": ("device", "package", "game", "num_envs"),
-    "plug": ("measure", "algorithm", "env", "games"),
+    "plug": ("library", "algorithm", "env"),
 }
 """By table, the columns that name a row."""
-
-
-def is_made(rows: Iterable[Row], key: str) -> bool:
-    """Tell whether a table has rows of a key, all of them without an error."""
-    errors = [bool(row.get("error")) for row in rows if row.get(KEY) == key]
-    return bool(errors) and not any(errors)
+NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 
 
 def name_of(table: str, row: Mapping[str, Any]) -> Name:
@@ -63,13 +62,24 @@ def read(folder: Path, table: str) -> dict[Name, Row]:
     """Return the rows of a table by what names them, as text by column; none without a file.
 
     Raises:
-        ValueError: If the file is damaged.
+        ValueError: If the file is damaged, or a key is not that of the row's record.
     """
-    path = folder / f"{table}.csv"
-    rows = read_rows(path) if path.exists() else []
-    if missing := [column for column in NAMES[table] if rows and column not in rows[0]]:
-        raise UsageError(f"{path} is damaged: it has no column {missing[0]!r}.")
-    return {name_of(table, row): row for row in rows}
+    path, rows = folder / f"{table}.csv", {}
+    for row in read_rows(path) if path.exists() else ():
+        wanted = (*NAMES[table], "record", "key")
+        if missing := [column for column in wanted if column not in row]:
+            raise UsageError(f"{path} is damaged: it has no column {missing[0]!r}.")
+        name = name_of(table, row)
+        about = f"{path}: {', '.join(filter(None, name))}"
+        again = "restore the row from git, or delete it, and `run` makes it again."
+        try:
+            record = json.loads(row["record"])
+        except ValueError:
+            raise UsageError(f"{about} has no record of what made it: {again}") from None
+        if row["key"] != key_of(record):
+            raise UsageError(f"{about} has the key {row['key']!r}, not that of its record: {again}")
+        rows[name] = row
+    return rows
 
 
 def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
@@ -78,20 +88,64 @@ def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
     A row with an `error` replaces no row without one, and is replaced by all of the same key.
     """
     rows = list(rows)
-    keys = {row.get(KEY) for row in rows}
+    keys = {row["key"] for row in rows}
     there = read(folder, table).items()
-    table_rows = {n: row for n, row in there if not (row.get("error") and row.get(KEY) in keys)}
+    known = {n: row for n, row in there if not (row.get("error") and row["key"] in keys)}
     for row in rows:
         name = name_of(table, row)
-        if not (row.get("error") and name in table_rows and not table_rows[name].get("error")):
-            table_rows[name] = row
-    columns = dict.fromkeys(column for row in table_rows.values() for column in row)
-    columns |= dict.fromkeys(NAMES[table])  # a column may be empty in the first rows
-    ordered = [
-        table_rows[name] for name in sorted(table_rows, key=lambda name: [*map(_order, name)])
+        if not (row.get("error") and name in known and not known[name].get("error")):
+            known[name] = row
+    ordered = [known[name] for name in sorted(known, key=lambda name: [*map(_order, name)])]
+    columns = dict.fromkeys([*NAMES[table], *(column for row in ordered for column in row)])
+    write_rows([{n: row.get(n) for n in columns} for row in ordered], folder / f"{table}.csv")
+
+
+def is_made(rows: Iterable[Row], key: str) -> bool:
+    """Tell whether a table has rows of a key, all of them without an error."""
+    errors = [bool(row.get("error")) for row in rows if row["key"] == key]
+    return bool(errors) and not any(errors)
+
+
+def made_now(record: Row, seconds: float) -> Row:
+    """Return the columns that say what made a row, when and where."""
+    return {
+        "record": json.dumps(record, sort_keys=True),
+        "key": key_of(record),
+        "stamp": "made",  # or, of rows from before there were stamps, "recorded"
+        "commit": commit(),
+        "date": datetime.now(timezone.utc).isoformat(timespec="minutes"),
+        "processor": processor(),
+        "software": f"Python {platform.python_version()}, numpy {version('numpy')}",
+        "seconds": round(seconds, 1),
+    }
+
+
+def digest_of(*modules: str) -> str:
+    """Return a digest of the code of modules and packages, without comments and docstrings."""
+    digest = hashlib.sha256()
+    for module in modules:
+        path = FOLDER.parents[1] / module.replace(".", "/")
+        for file in sorted(path.rglob("*.py")) or [path.with_suffix(".py")]:
+            digest.update(_code(file.read_text(encoding="utf-8")).encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _code(source: str) -> str:
+    """Return the tokens of a program that decide what it does."""
+    texts = {
+        (node.value.lineno, node.value.col_offset)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    left_out = (tokenize.COMMENT, tokenize.NL)
+    marks = {tokenize.INDENT: "{", tokenize.DEDENT: "}"}
+    words = [
+        marks.get(token.type, token.string)
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type not in left_out and token.start not in texts
     ]
-    rows = [{column: row.get(column) for column in columns} for row in ordered]
-    write_rows(rows, folder / f"{table}.csv")
+    return re.sub(r"\s+", "", "".join(words))
 
 
 @cache
@@ -108,19 +162,12 @@ def processor() -> str:
 
 
 @cache
-def machine() -> str:
-    """Return what speeds depend on: the processor, Python and numpy."""
-    return f"{processor()}, Python {platform.python_version()}, numpy {version('numpy')}"
-
-
-@cache
 def commit() -> str:
     """Return the commit of the code, with "+" if some of it is not committed; "" if unknown."""
 
     def git(*words: str) -> str:
-        return subprocess.check_output(
-            ["git", *words], cwd=FOLDER, text=True, stderr=subprocess.DEVNULL
-        ).strip()
+        how: Any = {"cwd": FOLDER, "text": True, "stderr": subprocess.DEVNULL}
+        return str(subprocess.check_output(["git", *words], **how)).strip()
 
     try:
         changed = git("status", "--porcelain", "--", ":/*.py", ":/*.yml")
@@ -130,19 +177,12 @@ def commit() -> str:
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return ""
     if isinstance(value, Mapping):
         return json.dumps(dict(value))
-    try:
-        return f"{float(value):g}"
-    except ValueError:
-        return str(value)
+    text = "" if value is None else str(value)
+    return f"{float(text):.15g}" if NUMBER.fullmatch(text) else text
 
 
 def _order(text: str) -> tuple[int, float, str]:
     """Return what sorts numbers as numbers, before texts."""
-    try:
-        return 0, float(text), ""
-    except ValueError:
-        return 1, 0.0, text
+    return (0, float(text), "") if NUMBER.fullmatch(text) else (1, 0.0, text)

@@ -1,25 +1,21 @@
-"""The rows that tables and figures show: committed ones, and those that others have published."""
+"""The committed rows as tables and figures show them, beside what the experiments ask for."""
 
 import json
-import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
+from baselines.training.learner import learner_class
+from benchmarks.experiments import EXPERIMENTS, Experiments
+from benchmarks.kinds import Wanted
+from benchmarks.results import FOLDER, SEARCH, Row, is_made, name_of, read
+from benchmarks.training import defaults_of
 
-from benchmarks.experiments import EXPERIMENTS
-from benchmarks.kinds import Experiment, Wanted
-from benchmarks.results import FOLDER, KEY, SEARCH, Row, is_made, name_of, read
-
-PUBLISHED = Path(__file__).parent / "published.yml"
-"""The one home of results that others have published."""
 MARK = " †"
-"""What marks a row that the list of experiments no longer asks for."""
-DOWNGRADED = "downgraded from"
-"""What tables and figures write before the tile from which on a search downgrades boards."""
+"""What marks a row whose key is none of today's experiments."""
 FEWEST = 60
 """The best results are those of rows of so many games at least."""
 
@@ -29,102 +25,43 @@ class Committed:
     """The rows in a folder of the tables' files, and the experiments that make them."""
 
     folder: Path = FOLDER
-    experiments: Sequence[Experiment] = EXPERIMENTS
+    experiments: Experiments = field(default_factory=lambda: EXPERIMENTS)
 
     @cached_property
     def wanted(self) -> dict[str, dict[str, Wanted]]:
         """What the experiments ask for, by table and key."""
-        wanted: dict[str, dict[str, Wanted]] = {each.table: {} for each in self.experiments}
-        for each in self.experiments:  # of which two ask for a pairing
-            wanted[each.table] |= {row.key: row for row in each.wanted(self.experiments)}
-        return wanted
+        return {
+            table: {row.key: row for each in experiments for row in each.rows(table)}
+            for table, experiments in self.experiments.items()
+        }
 
     def rows(self, table: str, env: str = "") -> list[Row]:
         """Return the rows of a table that hold a result, in the order of the experiments.
 
         With `env`, only those of this environment with its usual options.  Each says whether it
-        `is_stale`: its key is none of those that the experiments ask for.
+        `is_stale`, and of a learner, how many seeds are wanted.
         """
         wanted = self.wanted.get(table, {})
         places = {name_of(table, each.name): n for n, each in enumerate(wanted.values())}
+        names = {(e.name.get("env"), e.label, e.name.get("train_seed")) for e in wanted.values()}
+        seeds = Counter((env, label) for env, label, _ in names)
         rows = [row for row in read(self.folder, table).values() if not row.get("error")]
         if env:
             rows = [row for row in rows if (row["env"], row["env_kwargs"]) == (env, "{}")]
         for row in rows:
-            row["is_stale"] = row.get(KEY) not in wanted
+            row["is_stale"] = row["key"] not in wanted
+            row["wants"] = seeds[row.get("env"), row.get("label")]
         return sorted(rows, key=lambda row: places.get(name_of(table, row), len(places)))
 
-    def missing(self, chosen: Sequence[Experiment] | None = None) -> list[Wanted]:
-        """Return what these experiments, all if None, ask for and no row holds."""
-        chosen = self.experiments if chosen is None else chosen
-        rows = {table: read(self.folder, table).values() for table in {e.table for e in chosen}}
-        missing: dict[tuple[str, str], Wanted] = {}  # a pairing is a row of two experiments
-        for experiment in chosen:
-            for each in experiment.wanted(self.experiments):
-                if not is_made(rows[experiment.table], each.key):
-                    missing.setdefault((experiment.table, each.key), each)
-        return list(missing.values())
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a result was published, as texts for people.
-
-    Attributes:
-        year: The year, or "undated".
-        link: The address, or "unknown".
-        name: How tables cite it; by default the first author's surname and the year.
-    """
-
-    author: str
-    title: str
-    year: int | str
-    link: str
-    name: str = ""
-
-    @property
-    def citation(self) -> str:
-        """How it is cited, without a link: "H. Guei, L.-P. Chen and I-C. Wu" -> "Guei et al."."""
-        names = [name.split(". ")[-1] for name in re.split(", | and ", self.author)]
-        authors = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
-        return f"{self.name or authors}, {self.year}"
-
-    def __str__(self) -> str:
-        """Return the citation in Markdown, with a link if there is one."""
-        return f"[{self.citation}]({self.link})" if self.link.startswith("http") else self.citation
-
-
-def sources() -> dict[str, Source]:
-    """Return all sources by the names that results use."""
-    return {name: Source(**source) for name, source in _read()["sources"].items()}
-
-
-def published(name: str) -> list[Row]:
-    """Return one of the lists of published results, each with its `Source`."""
-    source_of = sources()
-    return [{**row, "source": source_of[row["source"]]} for row in _read()["figures"][name]]
-
-
-def best_published(name: str, depth: int) -> Row | None:
-    """Return the highest mean score under the standard rules at this depth, or else the next one.
-
-    A result of a search less deep is not compared.
-    """
-    compared = [
-        row
-        for row in published(name)
-        if isinstance(row.get("mean"), int | float)
-        and isinstance(row.get("depth"), int)
-        and row["depth"] >= depth
-        and not row.keys() & {"doubt", "spawn"}
-    ]
-    return min(compared, key=lambda row: (row["depth"], -row["mean"]), default=None)
-
-
-@cache
-def _read() -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
-    return content
+    def missing(self) -> list[Wanted]:
+        """Return what the experiments ask for and no row holds."""
+        rows = {table: read(self.folder, table).values() for table in self.experiments}
+        return [
+            row
+            for table, wanted in self.wanted.items()
+            for row in wanted.values()
+            if not is_made(rows[table], row.key)
+        ]
 
 
 def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
@@ -136,19 +73,13 @@ def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
 
 
 def learned(committed: Committed, *tables: str, env: str = "") -> list[Row]:
-    """Return the rows of learners, each with the number of seeds that its experiment `wants`."""
-    rows = []
-    for table in tables:
-        made_by: Any = [each for each in committed.experiments if each.table == table]
-        wants = {(each.training.env, each.label): each.seeds for each in made_by}
-        for row in committed.rows(table, env) if wants else ():
-            rows.append(row | {"wants": wants.get((row["env"], row["label"]), 1)})
-    return rows
+    """Return the rows of several tables of learners."""
+    return [row for table in tables for row in committed.rows(table, env)]
 
 
 def by_seeds(rows: Iterable[Row]) -> list[list[Row]]:
     """Return the rows of learners in lists that differ by the training seed alone."""
-    return group(rows, "env", "label", "minutes", *SEARCH, "placer")
+    return group(rows, "env", "env_kwargs", "label", "minutes", *SEARCH, "placer")
 
 
 def seeds(rows: Sequence[Row]) -> str:
@@ -157,12 +88,18 @@ def seeds(rows: Sequence[Row]) -> str:
     return f"{n} of {wanted}" if n < wanted else f"{n}"
 
 
+def settings_of(row: Row) -> Any:
+    """Return the settings of a learner with which a row was made, those that there still are."""
+    kind = learner_class(row["agent"]).Settings
+    made = {**defaults_of(row["agent"]), **json.loads(row["record"]).get("settings", {})}
+    return kind(**{each.name: made[each.name] for each in fields(kind)})
+
+
 def kind(row: Row) -> str:
     """Return what a learner is in one or two words."""
     if row["agent"] == "ntuple":
         return "n-tuple network"
-    text = f"{row.get('network')} {row['label']}".lower()
-    return "CNN" if "cnn" in text or "convol" in text else "looked-up patterns"
+    return "CNN" if getattr(settings_of(row), "network", "") == "cnn" else "looked-up patterns"
 
 
 def reached(row: Mapping[str, Any]) -> dict[int, float]:
@@ -173,9 +110,9 @@ def reached(row: Mapping[str, Any]) -> dict[int, float]:
 def search_name(row: Row) -> str:
     """Return what is searched for a move."""
     time, drawn, tile = map(row.get, ("milliseconds", "samples", "downgrade"))
-    searched = f"{float(time):g} ms" if time else f"{row['depth']}-ply" if row.get("depth") else ""
+    searched = f"≤ {float(time):g} ms" if time else f"{row['depth']}-ply" if row["depth"] else ""
     searched += f", {drawn} drawn" if str(drawn or 0) != "0" else ""
-    return f"{searched}, {DOWNGRADED} {tile}" if tile else searched
+    return f"{searched}, downgraded from {tile}" if tile else searched
 
 
 def looks_ahead(row: Row) -> bool:

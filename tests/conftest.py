@@ -10,6 +10,9 @@ import gymnasium as gym
 import pytest
 from hypothesis import settings
 
+from tile_envs.base.env import GameEnv
+from tile_envs.base.vector_env import GameVectorEnv
+
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows without a screen
 
 # Tests run side by side, and threads of torch that wait for each other keep their cores busy.
@@ -131,3 +134,23 @@ def opened(browser):
     for page in pages:
         page.close()
     assert not [error for error in errors if "status of 400" not in error]  # a person's mistake
+
+
+@pytest.fixture
+def strict(monkeypatch):
+    """Let an illegal action be an error that reaches a game of this process."""
+    step, advance = GameEnv.step, GameVectorEnv.advance
+
+    def strict_step(env, action):
+        played = step(env, action)
+        assert not played[-1]["illegal"]
+        return played
+
+    def strict_advance(envs, actions):
+        outcome = advance(envs, actions)
+        assert not outcome.infos["illegal"].any()
+        assert outcome.final is None or not outcome.final.infos["illegal"].any()
+        return outcome
+
+    monkeypatch.setattr(GameEnv, "step", strict_step)
+    monkeypatch.setattr(GameVectorEnv, "advance", strict_advance)

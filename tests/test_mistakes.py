@@ -27,9 +27,9 @@ from baselines.arrays import write_arrays
 from baselines.deep.dqn import DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import Neural
+from baselines.endpoint import LanguageModel
 from baselines.evaluation.exact import expected
 from baselines.evaluation.policies import policy_of, probabilities_of
-from baselines.endpoint import LanguageModel
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.search.expectimax import Expectimax
 from baselines.search.mcts import MCTSAgent
@@ -44,6 +44,10 @@ from baselines.training.run_folder import lock_folder
 from tile_envs import check, seeds, wrappers
 from tile_envs.base import vector_env
 from tile_envs.files import write_file
+from tile_envs.plug.course import Renumbered, slide
+from tile_envs.plug.rllib import games, masked
+from tile_envs.plug.sb3 import SB3VecEnv, make_sb3
+from tile_envs.plug.text import TextEnv
 from tile_envs.rendering.canvas import picture_grid
 from tile_envs.replay import read
 from tile_envs.sliding import (
@@ -58,14 +62,7 @@ from tile_envs.sliding import (
 from tile_envs.sliding.packed.kernels import game_tables
 from tile_envs.text import describe_actions, parse, read_board, show, show_hex
 from tile_envs.tictactoe import TicTacToe, transitions
-from tile_envs.wrappers import PenalizeIllegal, ShapeReward
-from tile_envs.plug.course import Renumbered, slide
-from tile_envs.plug.rllib import games, masked
-from tile_envs.plug.sb3 import SB3VecEnv, make_sb3
-from tile_envs.plug.text import TextEnv
-from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
-from tile_envs.tictactoe import TicTacToe
-from tile_envs.wrappers import OneHotPlanes
+from tile_envs.wrappers import OneHotPlanes, PenalizeIllegal, ShapeReward
 
 SMALL = {"shape": (2, 2)}
 NESTED = '{"a":' + "[" * 600 + "]" * 600 + "}"
@@ -295,6 +292,8 @@ def optimal(**options):
 
 def drawing(row):
     return SimpleNamespace(action_probabilities=lambda boards: np.tile(row, (len(boards), 1)))
+
+
 def many(mode):
     return gym.make_vec("Tiles2048-v0", 2, autoreset_mode=mode)
 

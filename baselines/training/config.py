@@ -74,7 +74,7 @@ class RunConfig:
     @property
     def key(self) -> str:
         """16 hexadecimal digits, which two runs share if the same decides their results."""
-        return key_of(self.recipe, self.seed, _normal(self.budgets or [self.budget]))
+        return key_of(self.recipe, self.seed, normal(self.budgets or [self.budget]))
 
     @property
     def recipe(self) -> str:
@@ -83,7 +83,7 @@ class RunConfig:
         if self.env in ids():  # else it needs a module that is not imported
             starts = {n: v for n, v in entries["env_kwargs"].items() if n in START_OPTIONS}
             entries |= {"env": self.task.key, "env_kwargs": starts}
-        return key_of(_normal(entries))
+        return key_of(normal(entries))
 
     def learned(self) -> dict[str, Any]:
         """Return what decides what is learned, by name; files by what they hold."""
@@ -98,7 +98,7 @@ class RunConfig:
         return [
             f"{name} was {value!r} and is now {now.get(name)!r}"
             for name, value in before.items()
-            if _normal(now.get(name)) != _normal(value) and name not in MAY_CHANGE
+            if normal(now.get(name)) != normal(value) and name not in MAY_CHANGE
         ]
 
 
@@ -108,7 +108,7 @@ def key_of(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _normal(value: Any) -> Any:
+def normal(value: Any) -> Any:
     """Return a value as JSON has it, in which 1.0 is 1."""
 
     def shortest(text: str) -> int | float:

@@ -1,35 +1,49 @@
-"""What pictures share: panels, styles of lines, and how axes write numbers."""
+"""What pictures share: panels, the look of each player, labels at the ends of lines."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, NullLocator
 
 from baselines.viewing.curves import COLORS, drawn, styled
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.results import Row
-from benchmarks.rows import MARK, Committed, kind, learned
+from benchmarks.rows import MARK, kind
 
-LEARNERS = ("deep", "ntuple", "search")
-"""The tables of learners."""
 SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
 """The sliding games, with their environments."""
-_BLUE, _RED, _GREEN, _PINK, _, _ORANGE, _BLACK, _, _GRAY = COLORS
+_BLUE, _RED, _GREEN, _PINK, _SKY, _ORANGE, _, _, _GRAY = COLORS
 PUBLISHED = "published"
-PLAYERS = {
-    **{"random": _GRAY, "greedy": _BLACK, "strong": _GREEN, "looked-up patterns": _BLUE},
-    **{"CNN": _PINK, "n-tuple network": _RED, PUBLISHED: _ORANGE},
+LOOKS: dict[str, dict[str, Any]] = {
+    "random": {"color": _GRAY, "linestyle": ":"},
+    "greedy": {"color": _GRAY, "linestyle": "--"},
+    "strong": {"color": _GREEN},
+    "n-tuple network": {"color": _RED},
+    "DQN": {"color": _BLUE},
+    "PPO": {"color": _SKY},
+    "CNN": {"color": _PINK},
+    PUBLISHED: {"color": _ORANGE, "linestyle": ":"},
 }
-"""The color of each kind of player, the same in all pictures."""
-MARKERS = "os*^DvPXd"
-"""For lines that share a color, or are printed in black."""
-SEPARATED = "{x:,g}"
-"""Writes the numbers of an axis with separators: 16,384."""
+"""The one line of each player, the same in all pictures."""
+WIDEST = 120
+"""Points that a label is wide at most."""
+INK = "#808080"
+"""The color of texts and axes, readable on white and on black."""
+STYLE = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
+STYLE |= {"axes.edgecolor": INK, "axes.facecolor": "none", "grid.color": f"{INK}40"}
+
+
+def player(row: Row) -> str:
+    """Return which of `LOOKS` a row has."""
+    if row["agent"] not in ("ntuple", "dqn", "ppo"):
+        return str(row["agent"])
+    return row["agent"].upper() if (name := kind(row)) == "looked-up patterns" else name
 
 
 def svg(figure: Figure, data: Any) -> bytes:
@@ -37,64 +51,47 @@ def svg(figure: Figure, data: Any) -> bytes:
 
     So a picture is known to be old even where another matplotlib would draw other bytes.
     """
+    figure.set_facecolor("none")
     digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()
     return drawn(figure, "svg", {"Date": None, "Description": f"data {digest}"})
 
 
 @contextmanager
-def panels(
-    titles: Sequence[str], width: float, height: float, columns: int = 2, **options: Any
-) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Draw panels of this size, in inches, in the body of `with`, one for each title.
-
-    They stand in so many columns; the options are those of matplotlib's `subplots`.
-    """
-    rows = -(-len(titles) // columns)
-    with styled():
-        figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False, **options).ravel()
+def panels(titles: Iterable[str], width: float, height: float) -> Iterator[tuple[Figure, Any]]:
+    """Draw panels of this size, in inches, side by side in the body of `with`."""
+    titles = list(titles)
+    with styled(), mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width * len(titles), height), layout="constrained")
+        axes = figure.subplots(1, len(titles), squeeze=False)[0]
         for axis, title in zip(axes, titles, strict=True):
             axis.set(title=title)
-        yield figure, list(axes)
+        yield figure, axes
 
 
-def styles(colors: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return how the line of each label is drawn, by its color.
+def label_ends(axis: Axes, ends: Iterable[tuple[str, float, float, Any]], gap: float = 9) -> None:
+    """Write labels beside the ends of lines, given as (label, x, y, color), without an overlap.
 
-    Lines of one color differ by their shade, dashes and markers.
+    Labels are moved up by steps of `gap` points; the axes must have their final limits.
     """
-    known: dict[str, int] = {}
-    looks = {}
-    for label, color in colors.items():
-        n = known[color] = known.get(color, -1) + 1
-        looks[label] = {
-            "color": shade(color, n % 3),
-            "marker": MARKERS[(len(known) + n - 1) % len(MARKERS)],
-            "linestyle": ("-", "--", "-.", ":")[n // 3 % 4],
-            "label": label,
-        }
-    return looks
+    axis.figure.draw_without_rendering()
+    points, placed = axis.transData + axis.figure.dpi_scale_trans.inverted(), list[Any]()
+    for label, x, y, color in sorted(ends, key=lambda end: end[2]):
+        across, height = 72 * points.transform((x, y))
+        at = height
+        while any(abs(at - h) < gap and abs(across - a) < WIDEST for a, h in placed):
+            at += gap
+        placed.append((across, at))
+        how: Any = {"textcoords": "offset points", "va": "center", "fontsize": 8, "color": color}
+        axis.annotate(label, (x, y), xytext=(5, at - height), annotation_clip=False, **how)
 
 
-def shade(color: str, n: int) -> str:
-    """Return a color as it is (0), darker (1) or lighter (2)."""
-    toward, share = ((0, 0.0), (0, 0.45), (1, 0.45))[n]
-    red, green, blue = (part + (toward - part) * share for part in to_rgb(color))
-    return to_hex((red, green, blue))
+def write_numbers(*axes: Any) -> None:
+    """Write 1 k and 1 M on axes of numbers, and nothing at the ticks between."""
+    for axis in axes:
+        axis.set_major_formatter(EngFormatter(sep=""))
+        axis.set_minor_locator(NullLocator())
 
 
-def trainings(committed: Committed, others: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return how lines of trainings, by `training_name`, and of published ones are drawn."""
-    rows = [row for row in learned(committed, *LEARNERS) if row["minutes"]]
-    colors = {training_name(row): PLAYERS[kind(row)] for row in rows}
-    return styles(colors | dict.fromkeys(others, PLAYERS[PUBLISHED]))
-
-
-def training_name(row: Row) -> str:
-    """Return the name of what a learner has learned with."""
-    return f"n-tuple, {row['label']}" if row["agent"] == "ntuple" else str(row["label"])
-
-
-def mark(rows: Iterable[Row]) -> str:
-    """Return a mark if an earlier version made one of the rows."""
+def mark(rows: Sequence[Row]) -> str:
+    """Return a mark if one of the rows is out of date."""
     return MARK if any(row["is_stale"] for row in rows) else ""

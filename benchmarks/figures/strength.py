@@ -1,213 +1,232 @@
-"""The pictures of strength: against the minutes of learning, tiles reached, distributions."""
+"""The pictures of strength: against minutes of learning, tiles reached, and time of a move."""
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axis import Axis
-from matplotlib.legend import Legend
-from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, Formatter, LogLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
-from baselines.evaluation.sampled import QUANTILES
 from benchmarks.figures.drawing import (
-    LEARNERS,
-    PLAYERS,
-    SEPARATED,
+    LOOKS,
+    PUBLISHED,
     SLIDING,
+    label_ends,
     mark,
     panels,
+    player,
     svg,
-    training_name,
-    trainings,
+    write_numbers,
 )
+from benchmarks.published import best_published, published
 from benchmarks.results import Row
 from benchmarks.rows import (
     FEWEST,
     Committed,
+    cores,
     group,
-    kind,
     learned,
     looks_ahead,
-    published,
+    minutes,
     reached,
     search_name,
     seeds,
 )
 from benchmarks.training import POINTS
 
-MINUTES, MOVES, SCORE = range(3)
-"""What a point of a curve holds."""
+LEARNERS = ("deep", "ntuple", "search")
+"""The tables of learners."""
 TILES = 8
 """How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
+AT_ONE_PLY = {"2048": "ntuple", "2584": "fibonacci"}
+"""The lists of published results by the games."""
 
-Points = list[tuple[float, ...]]
-Players = dict[str, tuple[Row, str, bool]]
-"""By label: a row, the player's color, and whether it looks further ahead than one move."""
-
-
-def _write_numbers(axis: Axis, numbers: str | Formatter, subs: Sequence[float] = (1, 2, 5)) -> None:
-    """Let a logarithmic axis have ticks at these multiples of 1, 10, 100 …, with numbers at all."""
-    axis.set_major_locator(LogLocator(subs=subs))
-    axis.set_major_formatter(numbers)
-    axis.set_minor_locator(NullLocator())
+Line = list[tuple[float, ...]]
 
 
 def learning(committed: Committed) -> bytes:
-    """Draw mean scores without search against minutes of learning, and in 2048 against moves.
+    """Draw mean scores without search against minutes of learning.
 
-    Lines are the games of the training, with a band over its seeds; markers are the results.
+    Of each kind of player it is the training that ends highest; lines are training games, with a
+    band over the seeds, points are test games.
     """
-    lines = {
-        "2048": _learning(committed, SLIDING["2048"], MINUTES),
-        "2048, by moves": _learning(committed, SLIDING["2048"], MOVES),
-        "2584": _learning(committed, SLIDING["2584"], MINUTES),
-    }
-    others = {f"{row['learning']} ({row['source'].citation})": row for row in published("curves")}
-    for label, row in others.items():
-        line = [(moves, mean, mean, mean) for moves, mean in row["points"]]
-        lines["2048, by moves"][label] = line, row["points"]
-    looks = trainings(committed, map(_training, others))
-    legends = {"2048": lines["2048"] | lines["2048, by moves"], "2584": lines["2584"]}
-    with panels([*lines, ""], 4.9, 4.7) as (figure, axes):
-        for axis, of_panel in zip(axes, lines.values(), strict=False):  # the last: legends
-            for label, (line, results) in of_panel.items():
-                style = looks[_training(label)] | {"label": label}
-                places, means, lows, highs = zip(*line, strict=True)
-                axis.loglog(places, means, **style | {"marker": None})
-                if lows != highs:  # of one seed, a band would be an empty shape in the file
-                    axis.fill_between(places, lows, highs, alpha=0.2, facecolor=style["color"])
-                if results:
-                    lone = style | {"linestyle": "", "label": "", "markersize": 4}
-                    axis.loglog(*zip(*results, strict=True), **lone)
-            _write_numbers(axis.xaxis, SEPARATED)
-            _write_numbers(axis.yaxis, EngFormatter())
+    lines: dict[str, dict[str, tuple[Line, Line]]] = {}
+    for game, env in SLIDING.items():
+        rows = [row for row in learned(committed, *LEARNERS, env=env) if row["minutes"]]
+        alone = [row for row in rows if not looks_ahead(row) and not row["downgrade"]]
+        best: dict[str, list[Row]] = {}
+        for runs in group(alone, "label"):
+            if _final(runs) > _final(best.get(player(runs[0]), [])):
+                best[player(runs[0])] = runs
+        lines[game] = {name: (_band(runs), _results(runs)) for name, runs in best.items()}
+        for name, runs in best.items():
+            lines[game][f"{name}, {_about(runs)}"] = lines[game].pop(name)
+    levels = {game: best_published(name, 1) for game, name in AT_ONE_PLY.items()}
+    with panels(lines, 5.4, 3.9) as (figure, axes):
+        for axis, (game, of_game) in zip(axes, lines.items(), strict=True):
+            ends = []
+            for label, (band, results) in of_game.items():
+                look = LOOKS[label.partition(",")[0]]
+                places, means, lows, highs = zip(*band, strict=True)
+                axis.loglog(places, means, label=label, **look)
+                axis.fill_between(places, lows, highs, alpha=0.2, facecolor=look["color"])
+                axis.loglog(*zip(*results, strict=True), "o", markersize=4, color=look["color"])
+                ends.append((label, places[-1], means[-1], look["color"]))
+            if level := levels[game]:
+                axis.axhline(level["mean"], **LOOKS[PUBLISHED])
+                about = f"{level['source'].citation}: best published, 1-ply"
+                how: Any = {"textcoords": "offset points", "fontsize": 8}
+                place, color = (axis.get_xlim()[0], level["mean"]), LOOKS[PUBLISHED]["color"]
+                axis.annotate(about, place, (2, 3), color=color, **how)
+            write_numbers(axis.yaxis)
+            axis.xaxis.set_major_formatter("{x:,g}")
             axis.set(xlabel="minutes of learning", ylabel="mean score, 1-ply")
-        axes[1].set(xlabel="moves", ylabel="")
-        _write_numbers(axes[1].xaxis, EngFormatter(), subs=(1,))
-        axes[-1].axis("off")
-        for name, loc in zip(legends, ("upper left", "lower left"), strict=True):
-            labels = list(map(_training, legends[name]))
-            handles = [Line2D([], [], markersize=4, **looks[label]) for label in labels]
-            how: Any = {"title": name, "loc": loc, "fontsize": 8, "labelspacing": 0.15}
-            how |= {"alignment": "left", "handlelength": 3}
-            axes[-1].add_artist(Legend(axes[-1], handles, [*legends[name]], **how))
+            axis.set_ylim(top=1.6 * axis.get_ylim()[1])
+            label_ends(axis, ends)
+    return svg(figure, [lines, {game: level and level["mean"] for game, level in levels.items()}])
+
+
+def _final(runs: Sequence[Row]) -> float:
+    """Return the mean score after the longest of several budgets."""
+    last = max((float(row["minutes"]) for row in runs), default=0.0)
+    means = [float(row["mean"]) for row in runs if float(row["minutes"]) == last]
+    return sum(means) / len(means) if means else -math.inf
+
+
+def _about(runs: Sequence[Row]) -> str:
+    n, last = seeds(runs), max(float(row["minutes"]) for row in runs)
+    return f"{minutes(last)} min, {n} seed{'s' * (n != '1')}{mark(runs)}"
+
+
+def _band(runs: Sequence[Row]) -> Line:
+    """Return the minutes and the mean, lowest and highest score of training games over seeds."""
+    curves = [np.array(_curve(of_seed)) for of_seed in group(runs, "train_seed")]
+    begin, end = max(curve[0, 0] for curve in curves), min(curve[-1, 0] for curve in curves)
+    places = np.linspace(begin, end, POINTS)
+    scores = [np.interp(places, curve[:, 0], curve[:, -1]) for curve in curves]
+    parts = places, np.mean(scores, axis=0), np.min(scores, axis=0), np.max(scores, axis=0)
+    line: Line = np.transpose(parts).tolist()
+    return line
+
+
+def _curve(rows: Sequence[Row]) -> Line:
+    """Return the curve of a seed; that of its results where it has none."""
+    rows = sorted(rows, key=lambda row: float(row["minutes"]))
+    curve: Line = json.loads(rows[-1].get("curve") or "[]")
+    return curve or _results(rows)
+
+
+def _results(rows: Sequence[Row]) -> Line:
+    return [(float(row["minutes"]), float(row["mean"])) for row in rows]
+
+
+def reach(committed: Committed) -> bytes:
+    """Draw the fraction of games that reach at least a tile, with 95 % intervals as bands.
+
+    Of each kind of player it is the best row, alone and with search.
+    """
+    lines: dict[str, dict[str, Line]] = {}
+    for game, env in SLIDING.items():
+        rows = [*committed.rows("agents", env), *learned(committed, *LEARNERS, env=env)]
+        rows = [row for row in rows if row["reach"] and int(row["episodes"]) >= FEWEST]
+        best: dict[tuple[str, bool], Row] = {}
+        for row in sorted(rows, key=lambda row: float(row["mean"])):
+            best[player(row), looks_ahead(row)] = row
+        ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
+        lines[game] = {
+            ", ".join(filter(None, (name, search_name(row) * ahead))) + mark([row]): _shares(row)
+            for (name, ahead), row in ordered
+        }
+        points = [point for line in lines[game].values() for point in line]
+        tiles = sorted({tile for tile, share, *_ in points if share >= 0.01})
+        shown = {n: [p for p in line if p[0] in tiles[-TILES:]] for n, line in lines[game].items()}
+        lines[game] = {label: line for label, line in shown.items() if line}
+    titles = [f"{game}: games that reach at least a tile" for game in lines]
+    with panels(titles, 5.8, 4.2) as (figure, axes):
+        for axis, of_game in zip(axes, lines.values(), strict=True):
+            ticks, ends = sorted({point[0] for line in of_game.values() for point in line}), []
+            for label, line in of_game.items():
+                look = dict(LOOKS[label.removesuffix(mark([{"is_stale": True}])).partition(",")[0]])
+                look |= {"linestyle": "--"} if "," in label else {}
+                places, shares, lows, highs = zip(*line, strict=True)
+                axis.semilogx(places, shares, label=label, marker=".", **look)
+                axis.fill_between(places, lows, highs, alpha=0.15, facecolor=look["color"])
+                ends.append((label, places[-1], shares[-1], look["color"]))
+            axis.set_xticks(ticks, [f"{tile:,.0f}" for tile in ticks], fontsize=8, rotation=30)
+            axis.minorticks_off()
+            axis.yaxis.set_major_formatter(PercentFormatter(1.0))
+            axis.set(xlabel="tile")
+            label_ends(axis, ends)
     return svg(figure, lines)
 
 
-def _training(label: str) -> str:
-    """Return the name of a training, which games share, without its seeds."""
-    return label.rpartition(" (")[0]
+def _shares(row: Row) -> Line:
+    """Return tiles with the fractions of games that reach them, and their intervals."""
+    bounds = json.loads(row["fraction_intervals"])
+    return [(tile, share, *bounds[str(tile)]) for tile, share in reached(row).items()]
 
 
-def _learning(committed: Committed, env: str, column: int) -> dict[str, tuple[Points, Points]]:
-    """Return the line of each training, of its mean, lowest and highest scores; and its results.
+def by_milliseconds(committed: Committed) -> bytes:
+    """Draw mean scores with 95 % intervals against the time of a move on one core.
 
-    The moves of some results are unknown.
+    Labels are what is searched; a limit of time is more than what a move takes of it.
     """
+    lines = {game: _searches(committed, env) for game, env in SLIDING.items()}
+    lines["2048"] |= _published()
+    lines = {game: {n: line for n, line in of.items() if line[1:]} for game, of in lines.items()}
+    with panels(lines, 5.4, 4.6) as (figure, axes):
+        for axis, of_game in zip(axes, lines.values(), strict=True):
+            ends = []
+            for n, (label, points) in enumerate(of_game.items()):
+                look: Any = dict(LOOKS[PUBLISHED if PUBLISHED in label else "n-tuple network"])
+                look |= {"marker": "os^D"[n % 4], "markersize": 4}
+                times, means, lows, highs, names = zip(*points, strict=True)
+                errors = np.subtract(means, lows), np.subtract(highs, means)
+                axis.errorbar(times, means, np.maximum(errors, 0), capsize=2, label=label, **look)
+                how: Any = {"textcoords": "offset points", "fontsize": 7, "color": look["color"]}
+                how |= (
+                    {"xytext": (-4, 5), "ha": "right"}
+                    if PUBLISHED in label
+                    else {"xytext": (4, -9)}
+                )
+                for time, mean, name in zip(times, means, names, strict=True):
+                    axis.annotate(name, (time, mean), **how)
+                ends.append((label, times[-1], means[-1], look["color"]))
+            axis.set_xscale("log")
+            axis.xaxis.set_major_formatter("{x:,g}")
+            write_numbers(axis.yaxis)
+            axis.set(xlabel="milliseconds of one core for a move", ylabel="mean score")
+            axis.set_ylim(bottom=0)
+            label_ends(axis, ends)
+    return svg(figure, lines)
+
+
+def _searches(committed: Committed, env: str) -> dict[str, list[Any]]:
+    """Return the points of each network, those that downgrade boards apart."""
     lines = {}
-    rows = [row for row in learned(committed, *LEARNERS, env=env) if row["minutes"]]
-    rows.sort(key=lambda row: [*PLAYERS].index(kind(row)))
-    alone = (row for row in rows if row["depth"] == "1" and not row.get("downgrade"))
-    for runs in group(alone, "agent", "label"):
-        curves = [np.array(_curve(of_seed)) for of_seed in group(runs, "train_seed")]
-        if not all(curve[-1, column] for curve in curves):
-            continue
-        begin = max(curve[0, column] for curve in curves)
-        places = np.linspace(begin, min(curve[-1, column] for curve in curves), POINTS)
-        scores = [np.interp(places, curve[:, column], curve[:, SCORE]) for curve in curves]
-        parts = places, np.mean(scores, axis=0), np.min(scores, axis=0), np.max(scores, axis=0)
-        results = [_result(row) for row in runs]
-        n = seeds(runs)
-        label = f"{training_name(runs[0])} ({n} seed{'s' * (n != '1')}){mark(runs)}"
-        places_of = [(point[column], point[SCORE]) for point in results if point[column]]
-        lines[label] = np.transpose(parts).tolist(), places_of
+    for rows in group(committed.rows("search", env), "label", "minutes", "downgrade"):
+        points = [
+            (
+                1000 * cores(row) / float(row["moves_per_second"]),
+                *(float(row[name]) for name in ("mean", "low", "high")),
+                search_name(row | {"downgrade": ""}),
+            )
+            for row in rows
+        ]
+        most, tile = max(map(cores, rows)), rows[0]["downgrade"]
+        label = f"{minutes(rows[0]['minutes'])} min, {most} core{'s' * (most > 1)}"
+        label += f", downgraded from {tile}" * bool(tile)
+        lines[label + mark(rows)] = sorted(points)
     return lines
 
 
-def _result(row: Row) -> tuple[float, ...]:
-    return float(row["minutes"]), float(row.get("moves_learned") or 0), float(row["mean"])
-
-
-def _curve(rows: Sequence[Row]) -> list[tuple[float, ...]]:
-    """Return the curve of a seed; that of its results where it has none."""
-    rows = sorted(rows, key=lambda row: float(row["minutes"]))
-    if rows[-1].get("curve"):
-        curve: list[tuple[float, ...]] = json.loads(rows[-1]["curve"])
-        return curve
-    return [_result(row) for row in rows]
-
-
-def _best(committed: Committed, env: str, column: str) -> Players:
-    """Return the best rows with a column of each of `PLAYERS`, the lowest mean first."""
-    rows = [(row["agent"], row) for row in committed.rows("agents", env)]
-    rows += [(kind(row), row) for row in learned(committed, *LEARNERS, env=env)]
-    best: dict[tuple[str, bool], Row] = {}
-    for name, row in rows:
-        place = name, looks_ahead(row)
-        is_shown = name in PLAYERS and row.get(column) and int(row["episodes"]) >= FEWEST
-        is_better = place not in best or float(row["mean"]) > float(best[place]["mean"])
-        if is_shown and is_better:
-            best[place] = row
-    ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
-    return {
-        ", ".join(filter(None, (name, search_name(row)))) + mark([row]): (row, PLAYERS[name], ahead)
-        for (name, ahead), row in ordered
-    }
-
-
-def by_tile(committed: Committed) -> bytes:
-    """Draw the fraction of games in which players reach each of the largest tiles."""
-    best = {name: _best(committed, env, "mean") for name, env in SLIDING.items()}
-    shares = {name: _tiles(players) for name, players in best.items()}
-    with panels(list(shares), 9.8, 3.2, 1) as (figure, axes):
-        for axis, (name, of_game) in zip(axes, shares.items(), strict=True):
-            tiles = sorted({tile for bars in of_game.values() for tile in bars})
-            places, width = np.arange(len(tiles)), 0.85 / max(1, len(of_game))
-            for number, (label, bars) in enumerate(of_game.items()):
-                offset = (number - (len(of_game) - 1) / 2) * width
-                heights = [bars.get(tile, 0.0) for tile in tiles]
-                _, color, ahead = best[name][label]
-                look: Any = {"hatch": "/////", "edgecolor": "white"} if ahead else {}
-                look |= {"label": label, "color": color, "linewidth": 0}
-                axis.bar(places + offset, heights, width, **look)
-            labels = [f"{tile:,}" for tile in tiles]
-            axis.set(xlabel="tile", xticks=places, xticklabels=labels)
-            axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-            axis.grid(axis="x", visible=False)
-            axis.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        figure.supylabel("games that reach the tile", fontsize=10)
-    return svg(figure, shares)
-
-
-def _tiles(players: Players) -> dict[str, dict[int, float]]:
-    """Return what players reach."""
-    bars = {label: reached(row) for label, (row, _, _) in players.items()}
-    tiles = sorted({tile for of in bars.values() for tile, share in of.items() if share >= 0.01})
-    return {
-        label: {tile: share for tile, share in of.items() if tile in tiles[-TILES:]}
-        for label, of in bars.items()
-    }
-
-
-def distributions(committed: Committed) -> bytes:
-    """Draw the fraction of games that reach a score, against the score."""
-    best = {name: _best(committed, env, "quantiles") for name, env in SLIDING.items()}
-    lines = {
-        name: {label: json.loads(row["quantiles"]) for label, (row, _, _) in players.items()}
-        for name, players in best.items()
-    }
-    with panels(list(lines), 4.9, 4.6, sharey=True) as (figure, axes):
-        for axis, (name, of_game) in zip(axes, lines.items(), strict=True):
-            for label, scores in of_game.items():
-                _, color, ahead = best[name][label]
-                # Without the lowest and the highest score: nothing is known of what is between.
-                points = scores[1:-1], [1 - share for share in QUANTILES[1:-1]]
-                axis.semilogx(*points, "--" if ahead else "-", label=label, color=color)
-            axis.set(xlabel="score", ylim=(0, 1))
-            _write_numbers(axis.xaxis, EngFormatter(), subs=(1,))
-            axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-            axis.legend(fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.16))
-        axes[0].set_ylabel("games with at least this score")
-    return svg(figure, lines)
+def _published() -> dict[str, list[Any]]:
+    lines: dict[str, list[Any]] = {}
+    for row in published("ntuple"):
+        speed, depth = str(row.get("speed", "")).replace(",", ""), row.get("depth")
+        if speed.isdecimal() and isinstance(depth, int) and "mean" in row:
+            label = f"{row['source'].citation}, {PUBLISHED}"
+            point = 1000 / float(speed), *[float(row["mean"])] * 3, f"{depth}-ply"
+            lines.setdefault(label, []).append(point)
+    return {label: sorted(points) for label, points in lines.items()}

@@ -1,6 +1,6 @@
-"""Trains two tables of Q-learning in PettingZoo's tic-tac-toe, one for each agent, by self-play.
+"""Trains a table by Q-learning in PettingZoo's tic-tac-toe, by self-play of its two agents.
 
-The table of the first agent then plays `TicTacToe-v0`, against random play.
+Each agent sees its own marks as 1, so the table knows whose move it is and serves both.
 """
 
 from collections import defaultdict
@@ -13,44 +13,35 @@ from tile_envs.plug import pettingzoo as tictactoe
 EPSILON, LEARNING_RATE = 0.3, 0.1
 
 
-class QTable:
-    def __init__(self, seed):
-        self.values = defaultdict(lambda: np.zeros(9))
-        self.rng = np.random.default_rng(seed)
-        self.last = None
+class QTable(defaultdict):
+    """Action values of each board, by its bytes."""
 
     def predict(self, observation, action_masks):
-        values = [self.values[board.tobytes()] for board in observation]
+        values = [self[board.tobytes()] for board in observation]
         return np.where(action_masks, values, -np.inf).argmax(axis=1)
 
-    def explore(self, board, mask):
-        explores = self.rng.random() < EPSILON
-        best = self.predict(board[None], mask[None])[0]
-        action = self.rng.choice(np.flatnonzero(mask)) if explores else best
-        self.last = self.values[board.tobytes()], action
-        return int(action)
 
-    def learn(self, reward, board, mask):  # after the other agent's reply, or the end
-        if self.last:
-            following = self.values[board.tobytes()][mask > 0].max() if mask.any() else 0.0
-            values, action = self.last
-            values[action] += LEARNING_RATE * (reward + following - values[action])
-            self.last = None
-
-
-def train(episodes=100_000, seed=0):
-    env = tictactoe.env()
-    tables = {name: QTable(seed + n) for n, name in enumerate(env.possible_agents)}
-    for _ in range(episodes):
+def train(env_id="TicTacToe-v0", seed=0, games=100_000):
+    assert env_id == "TicTacToe-v0", "the only game here for two"
+    env, table, rng = tictactoe.env(), QTable(lambda: np.zeros(9)), np.random.default_rng(seed)
+    for _ in range(games):
         env.reset()
+        last = {}  # by agent, the values of the board that it moved on, and its move
         for name in env.agent_iter():
-            observation, reward, terminated, truncated, _ = env.last()
-            board, mask = observation["observation"], observation["action_mask"]
-            tables[name].learn(reward, board, mask)
-            over = terminated or truncated
-            env.step(None if over else tables[name].explore(board, mask))
-    return tables
+            observation, reward, *_ = env.last()
+            legal = np.flatnonzero(observation["action_mask"])  # nothing at the end of the game
+            values, action = table[observation["observation"].tobytes()], None
+            if name in last:  # the other agent has replied, or the game is over
+                before, chosen = last[name]
+                following = values[legal].max() if legal.size else 0.0
+                before[chosen] += LEARNING_RATE * (reward + following - before[chosen])
+            if legal.size:
+                explores = rng.random() < EPSILON
+                action = int(rng.choice(legal) if explores else legal[values[legal].argmax()])
+            last[name] = values, action
+            env.step(action)
+    return table
 
 
 if __name__ == "__main__":
-    print(evaluate(train(10_000)["player_1"], "TicTacToe-v0")["mean"])
+    print(evaluate(train(games=10_000), "TicTacToe-v0")["mean"])

@@ -7,7 +7,6 @@ import os
 import re
 import resource
 import shutil
-import statistics
 import subprocess
 import tempfile
 import time
@@ -35,7 +34,6 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
 """The methods of the measures: those that TDL2048+ has under these names."""
 CACHES = ((), ("-c", "64M"))
 """The transposition tables that TDL2048+ is measured with; its larger ones are slower."""
-THREADS = "two threads against one, TC"
 
 
 class Work(NamedTuple):
@@ -68,12 +66,10 @@ def measure(
     network: str = "4x6",
     works: Sequence[Work] = WORKS,
     taught: int = 20_000,
-    iteration_games: int = 500,
-    iterations: int = 40,
 ) -> list[Row]:
     """Measure so many turns, ours and the peer's in alternation.
 
-    The networks that play have learned from `taught` games; the iterations are by two threads.
+    The networks that play have learned from `taught` games.
     """
     began = now()
     values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
@@ -91,8 +87,6 @@ def measure(
             for work, package, options, program in pairs:
                 name = f"{network} {work.name}"
                 values[name, package, options].append(moves_per_second(program, work))
-            one, two = (_by_wall_clock(network, iteration_games, iterations, n) for n in (1, 2))
-            values[THREADS, OURS, ""].append(two / one)
     rows = [
         {"measure": name, "package": package, "options": options, "run": began}
         | statistics_of(speeds)
@@ -174,14 +168,7 @@ def _theirs(network: str, taught: int, folder: str) -> dict[tuple[str, str], Pro
     return {(TDL2048, " ".join(table)): partial(program, table) for table in CACHES}
 
 
-def _learner(network: str, method: str, iteration_games: int = 500, threads: int = 1) -> NTuple:
-    shape = {"network": network, "iteration_games": iteration_games, "threads": threads}
+def _learner(network: str, method: str, iteration_games: int = 500) -> NTuple:
+    shape = {"network": network, "iteration_games": iteration_games}
     settings = NTuple.Settings(**{**shape, **METHODS[method]})
     return NTuple(Task.of(ENV).game, seed=0, settings=settings)
-
-
-def _by_wall_clock(network: str, iteration_games: int, iterations: int, threads: int) -> float:
-    """Return moves per second; virtual machines get a second core after a while: half counts."""
-    learner = _learner(network, "TC", iteration_games, threads)
-    speeds = [learner.learn()["moves_per_second"] for _ in range(iterations)]
-    return statistics.median(speeds[iterations // 2 :])

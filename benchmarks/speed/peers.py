@@ -124,11 +124,8 @@ class JaxPlay:
         self.seconds = time.perf_counter() - began
         held: Any = self._run.memory_analysis()
         self.size = held.argument_size_in_bytes + held.temp_size_in_bytes
-        self._carry, self._steps, self._wait = (
-            carry,
-            num_envs * _TICKS_PER_CALL,
-            jax.block_until_ready,
-        )
+        self._carry, self._wait = carry, jax.block_until_ready
+        self._steps = num_envs * _TICKS_PER_CALL
 
     def __call__(self, steps: int) -> int:
         """Play at least that many steps, and return how many it played."""
@@ -205,46 +202,17 @@ def _open_spiel(name: str, num_envs: int) -> Play:
     return repeat(play_game)
 
 
-# gymnasium-2048 has no mask, but an illegal move leaves its board as it is and is told in
-# `info["is_legal"]`.  Illegal moves, about one try in ten, are not counted and not tried again on
-# the same board, so that the move that counts is uniform among the legal ones.  To ask
-# `apply_action` for each move's legality first would be slower by a quarter.
-
-
-def make_gymnasium_2048(side: int = 4) -> Any:
-    """Return the environment of gymnasium-2048, on a square board."""
+def _gymnasium_2048(side: int, num_envs: int) -> Play:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     import gymnasium
 
     env_id = "gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0"
-    return gymnasium.make(env_id, size=side, disable_env_checker=True)
-
-
-def play_untried(num_envs: int, step: Callable[[Any], Any]) -> Play:
-    """Return what plays games without masks, whose illegal actions change nothing.
-
-    `step` plays an action in each game, and returns which were legal, `(num_envs,) bool`.
-    """
-    rng, games = np.random.default_rng(_SEED), np.arange(num_envs)
-    tried = np.zeros((num_envs, 4), dtype=np.bool_)
-
-    def play_step() -> int:
-        preference = rng.random((num_envs, 4))
-        preference[tried] = -1.0
-        actions = preference.argmax(axis=1)
-        is_legal = step(actions)
-        tried[games, actions] = True
-        tried[is_legal] = False
-        return int(np.count_nonzero(is_legal))
-
-    return repeat(play_step)
-
-
-def _gymnasium_2048(side: int, num_envs: int) -> Play:
-    env, random = make_gymnasium_2048(side), Random(_SEED).random
+    env, random = gymnasium.make(env_id, size=side, disable_env_checker=True), Random(_SEED).random
     env.reset(seed=_SEED)
 
     def play_game() -> int:
+        # It has no mask: an illegal move changes nothing, is not counted, and not tried again on
+        # the same board, so that the move that counts is uniform among the legal ones.
         played, terminated, untried = 0, False, [0, 1, 2, 3]
         env.reset()
         while not terminated:
@@ -256,16 +224,6 @@ def _gymnasium_2048(side: int, num_envs: int) -> Play:
         return played
 
     return repeat(play_game)
-
-
-def _gymnasium_2048_vector(side: int, num_envs: int) -> Play:
-    from gymnasium.vector import AutoresetMode, SyncVectorEnv
-
-    # With resets in the step that ends a game, every tick is a try in every game.
-    mode = AutoresetMode.SAME_STEP
-    envs: Any = SyncVectorEnv([partial(make_gymnasium_2048, side)] * num_envs, autoreset_mode=mode)
-    envs.reset(seed=_SEED)
-    return play_untried(num_envs, lambda actions: envs.step(actions)[4]["is_legal"])
 
 
 def _envpool(env_id: str, num_envs: int, threads: int = 1) -> Play:
@@ -326,8 +284,6 @@ PEERS: tuple[tuple[str, str, str, Sequence[int], Callable[[int], Play]], ...] = 
     ("jumanji", "2048, 5×5", "vector", (64, 1024, 16384), partial(_jumanji_2048, 5)),
     ("envpool", "2048", "Game2048-v1", (64, 1024, 4096), partial(_envpool, "Game2048-v1")),
     ("envpool", "2048", "Play2048-v1", (64, 1024, 4096), partial(_envpool, "Play2048-v1")),
-    ("gymnasium-2048", "2048", "vector", (8, 64, 256), partial(_gymnasium_2048_vector, 4)),
-    ("gymnasium-2048", "2048, 5×5", "vector", (64, 256), partial(_gymnasium_2048_vector, 5)),
     ("gymnasium-2048", "2048", "single", (1,), partial(_gymnasium_2048, 4)),
     ("gymnasium-2048", "2048, 5×5", "single", (1,), partial(_gymnasium_2048, 5)),
     ("open_spiel", "2048", "single", (1,), partial(_open_spiel, "2048")),

@@ -5,7 +5,6 @@ The games play legal actions at random; masks are asked for in every step, as Ma
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -16,7 +15,7 @@ from baselines.training.learner import learner_class
 from baselines.training.run import config_for
 from benchmarks.results import Row
 from benchmarks.speed.environments import ENGINES, GAMES, SECONDS
-from benchmarks.speed.peers import Peer, Play, installed, make_gymnasium_2048, play_untried, repeat
+from benchmarks.speed.peers import Peer, Play, repeat
 from benchmarks.speed.turns import OURS, measure_speeds, now, summary_row
 from tile_envs.plug.sb3 import make_sb3
 
@@ -28,7 +27,6 @@ def measure(
     turns: int,
     games: Mapping[str, str] = GAMES,
     sizes: Sequence[int] = SIZES,
-    peers: bool = True,
     seconds: float = SECONDS,
 ) -> list[Row]:
     """Measure all candidates, as `environments` does, then shares of training.
@@ -45,9 +43,6 @@ def measure(
         for num_envs in sizes
         for kind, make in kinds.items()
     ]
-    name = "gymnasium-2048"
-    if peers and "2048" in games and any(peer.package == name for peer in installed()):
-        candidates += [Peer(name, "2048", "DummyVecEnv", n, _play_gymnasium_2048) for n in sizes]
     rows, run = measure_speeds(candidates, turns, seconds), now()
     share: Row = {"measure": SHARE, "package": OURS, "kind": "SB3VecEnv", "num_envs": 1}
     for game, env_id in games.items():
@@ -73,14 +68,3 @@ def _play_by_mask(make: Callable[[str, int], VecEnv], env_id: str, num_envs: int
         return num_envs
 
     return repeat(play_step)
-
-
-def _play_gymnasium_2048(num_envs: int) -> Play:
-    envs = DummyVecEnv([make_gymnasium_2048] * num_envs)
-    envs.reset()
-
-    def step(actions: Any) -> Any:
-        *_, infos = envs.step(actions)
-        return np.array([info["is_legal"] for info in infos])
-
-    return play_untried(num_envs, step)

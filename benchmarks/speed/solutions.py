@@ -31,6 +31,6 @@ def _solve(game: Any) -> Row:
         "states_merged": len(solution.states),
         "afterstates_merged": len(solution.afterstates),
         "value": round(solution.start_value, DIGITS),
-        "seconds": float(f"{seconds:.3g}"),
+        "cpu_seconds": float(f"{seconds:.3g}"),
         "bytes": 16 * (len(solution.states) + len(solution.afterstates)),
     }

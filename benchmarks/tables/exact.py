@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from statistics import fmean, median_high
 
 from baselines.agents import Task
-from benchmarks.experiments import CROSSTABLE
+from benchmarks.experiments import PLAYERS
+from benchmarks.published import published
 from benchmarks.results import Row
-from benchmarks.rows import Committed, group, published
+from benchmarks.rows import Committed, group
 from benchmarks.tables.table import Columns, Table, number_of, table
 
 RESULTS = {"won": "win", "drawn": "draw", "lost": "loss"}
@@ -25,13 +26,16 @@ def seeds(committed: Committed) -> Table:
         losing = sum(row["worst"] == "-1" for row in rows)
         return f"{losing} of {len(rows)} can lose" if losing else "never loses"
 
+    def seconds(rows: Sequence[Row]) -> str:
+        return f"{median_high(float(row['training_seconds']) for row in rows):.0f} s"
+
     columns: Columns = [
         ("agent", "label"),
         ("side", "side"),
         ("seeds", lambda rows: str(len(rows))),
         *((f"{head}, %", lambda rows, k=key: percents(rows, k)) for head, key in RESULTS.items()),
         ("worst case", worst),
-        ("training", lambda rows: f"{median_high(float(row['seconds']) for row in rows):.0f} s"),
+        ("training", seconds),
     ]
     return table(columns, group(committed.rows("seeds"), "label", "side"))
 
@@ -40,7 +44,7 @@ def crosstable(committed: Committed) -> Table:
     """Return how the agents of the cross table fare against random play, beside the published."""
     (source,) = published("crosstable")
     theirs = {(x, o): shares for x, o, *shares in source["pairings"]}
-    order = [agent.label for agent in CROSSTABLE]
+    order = list(PLAYERS)
     rows = [row for row in committed.rows("crosstable") if "random" in (row["x"], row["o"])]
     rows.sort(key=lambda row: (order.index(row["x"]), order.index(row["o"])))
 
@@ -73,7 +77,7 @@ def solved(committed: Committed) -> Table:
         ("states up to symmetry", number_of("states_merged")),
         ("afterstates", number_of("afterstates_merged")),
         ("expected score", lambda row: f"{float(row['value']):,.6f}"),
-        ("seconds", lambda row: f"{float(row['seconds']):.3g}"),
+        ("CPU seconds", lambda row: f"{float(row['cpu_seconds']):.3g}"),
         ("MiB", mebibytes),
     ]
     return table(columns, committed.rows("solved"))
@@ -110,5 +114,5 @@ def _fractions(rows: Sequence[Row], board: str) -> str:
     text = f"{fmean(fractions):.2%}"
     if fractions[1:]:
         text += f" ({len(fractions)} seeds: {min(fractions):.2%} to {max(fractions):.2%})"
-    seconds = max(float(row["seconds"] or 0) for row in rows)
+    seconds = max(float(row["training_seconds"] or 0) for row in rows)
     return f"{text}, {seconds / 60:.1f} min" if seconds else text

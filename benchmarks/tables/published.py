@@ -1,11 +1,12 @@
 """Tables of what others have published."""
 
+from benchmarks.published import published, sources
 from benchmarks.results import Row
-from benchmarks.rows import Committed, published, sources
+from benchmarks.rows import Committed
 from benchmarks.tables.table import Columns, Table, number, number_of, table
 
 
-def results(committed: Committed, name: str) -> str:
+def results(committed: Committed, name: str) -> Table:
     """Return one of the lists of published results."""
 
     def reached(row: Row) -> str:
@@ -31,7 +32,7 @@ def results(committed: Committed, name: str) -> str:
     ]
     rows = published(name)
     doubts = [f"‡ {row['source']}: {row['doubt']}." for row in rows if "doubt" in row]
-    return "\n\n".join([table(columns, rows).markdown(), *doubts])
+    return table(columns, rows, doubts)
 
 
 def all_sources(committed: Committed) -> Table:

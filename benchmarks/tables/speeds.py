@@ -1,13 +1,12 @@
 """Tables of speed, and of the libraries that train on the environments."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from benchmarks.results import Row, read
+from benchmarks.results import Row
 from benchmarks.rows import Committed, group
 from benchmarks.speed.environments import GAMES, JAX, LARGE
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
-from benchmarks.tables.table import Columns, Table, number, number_of, table
+from benchmarks.tables.table import Columns, Table, made_with, number, number_of, table
 
 ORDER = [*GAMES, *LARGE]
 NOISY = 1.5
@@ -18,8 +17,8 @@ def _measured(row: Row) -> str:
     """Return the median of a measure; nothing of an empty row."""
     if not row:
         return ""
-    value, low, high = (float(row[name]) for name in ("value", "low", "high"))
-    large = f"{value / 1e6:.3g} M" if value >= 1e6 else f"{value:,.0f}"
+    value, low, high = (float(row.get(name) or row["value"]) for name in ("value", "low", "high"))
+    large = f"{value / 1e6:,.3g} M" if value >= 1e6 else f"{value:,.0f}"
     return "~" * (high > NOISY * low) + (large if value >= 100 else f"{value:.3g}")
 
 
@@ -50,7 +49,49 @@ def _side_by_side(
         return _measured(row) + (f" ({factor})" if factor else "")
 
     cells = ((head, lambda rows, head=head: cell(rows, head)) for head in heads)
-    return table([*columns, *cells], items)
+    return table([*columns, *cells], items, _notes(row for rows in items for row in rows))
+
+
+def _notes(rows: Iterable[Row]) -> list[str]:
+    """Return the line below a table of speeds, which says where and of what code they are."""
+    return [f"Measured with {made_with(rows)}."]
+
+
+def _name(row: Row) -> str:
+    """Return a package with its version, and which engine or environment of it plays."""
+    version = row.get("package_version", "")
+    name = f"**{row['package']}**" if OURS in row["package"] else f"{row['package']} {version}"
+    return name if row.get("kind") in ("single", "vector", None) else f"{name}, {row['kind']}"
+
+
+def _sized(rows: Sequence[Row], groups: Sequence[str], columns: Columns) -> Table:
+    """Return speeds of groups of rows by the number of games at once."""
+    rows = sorted(rows, key=lambda row: (ORDER.index(row["game"]), OURS not in row["package"]))
+    heads = [f"{size:,}" for size in sorted({int(row["num_envs"]) for row in rows})]
+    return _side_by_side(group(rows, *groups), columns, number_of("num_envs"), heads=heads)
+
+
+def _steps(committed: Committed) -> list[Row]:
+    return [row for row in committed.rows("speed") if row["measure"] == STEPS_PER_SECOND]
+
+
+def by_size(committed: Committed) -> Table:
+    """Return the speeds by the number of games at once, ours with each engine."""
+    rows = [row for row in _steps(committed) if row["num_envs"] != "1"]
+    columns: Columns = [("game", "game"), ("games at once", lambda rows: _name(rows[0]))]
+    return _sized(rows, ("game", "package", "kind"), columns)
+
+
+def accelerator(committed: Committed) -> Table:
+    """Return the speeds of games in JAX by device."""
+    rows = [row for row in committed.rows("accelerator") if not row.get("mean")]
+    columns: Columns = [
+        ("device", "device"),
+        ("game", "game"),
+        ("games at once", lambda rows: _name(rows[0])),
+        ("bytes a game", lambda rows: number(min(float(row["bytes"]) for row in rows))),
+    ]
+    return _sized(rows, ("device", "game", "package"), columns)
 
 
 def environments(committed: Committed) -> Table:
@@ -69,17 +110,8 @@ def environments(committed: Committed) -> Table:
         ("ours at as many", lambda row: _ratio(ours.get((row["game"], row["num_envs"]), {}), row)),
         ("our best to theirs", lambda row: _ratio(fastest[row["game"]], row) * (row in best)),
     ]
-    return table(columns, [row for row in rows if row["num_envs"] == "1" or row in best])
-
-
-def _name(row: Row) -> str:
-    """Return a package with its version, and which engine or environment of it plays."""
-    name = f"**{OURS}**" if row["package"] == OURS else f"{row['package']} {row['package_version']}"
-    return name if row["kind"] in ("single", "vector") else f"{name}, {row['kind']}"
-
-
-def _steps(committed: Committed) -> list[Row]:
-    return [row for row in committed.rows("speed") if row["measure"] == STEPS_PER_SECOND]
+    shown = [row for row in rows if row["num_envs"] == "1" or row in best]
+    return table(columns, shown, _notes(shown))
 
 
 def _order(row: Row) -> tuple[int, bool, bool, float]:
@@ -89,16 +121,6 @@ def _order(row: Row) -> tuple[int, bool, bool, float]:
     return ORDER.index(row["game"]), row["num_envs"] == "1", is_other, size
 
 
-def by_size(committed: Committed) -> Table:
-    """Return the speeds by the number of games at once, ours with each engine."""
-    rows = [row for row in _steps(committed) if row["num_envs"] != "1"]
-    rows.sort(key=lambda row: (ORDER.index(row["game"]), row["package"] != OURS))
-    sizes = sorted({int(row["num_envs"]) for row in rows})
-    columns: Columns = [("game", "game"), ("games at once", lambda rows: _name(rows[0]))]
-    items, heads = group(rows, "game", "package", "kind"), [f"{size:,}" for size in sizes]
-    return _side_by_side(items, columns, number_of("num_envs"), heads=heads)
-
-
 def threads(committed: Committed) -> Table:
     """Return the speeds of 2048 by the number of threads, as multiples of those of one."""
     rows = sorted(committed.rows("threads"), key=lambda row: row["package"] != OURS)
@@ -106,54 +128,21 @@ def threads(committed: Committed) -> Table:
         ("package", lambda rows: _name(rows[0])),
         ("games at once", number_of("num_envs")),
     ]
-    return _side_by_side(
-        group(rows, "package", "kind", "num_envs"),
-        columns,
-        "threads: {threads}".format_map,
-        lambda one, several: _ratio(several, one),
-    )
-
-
-def machine(committed: Committed) -> str:
-    """Return the machines that made rows, and how many rows each; exact results need none."""
-    tables = dict.fromkeys(experiment.table for experiment in committed.experiments)
-    rows = [row for name in tables for row in committed.rows(name) if "machine" in row]
-    names = Counter(row.get("processor") or row["machine"] or "machines unknown" for row in rows)
-    return f"Made with {'; '.join(f'{name} ({n:,} rows)' for name, n in names.most_common())}."
-
-
-def accelerator(committed: Committed) -> Table:
-    """Return the speeds of games in JAX by device, and what PPO learns there."""
-
-    def learned(row: Row) -> str:
-        return f"{number(row['mean'])} after {row['minutes']} min" if row.get("mean") else ""
-
-    rows = list(read(committed.folder, "accelerator").values())  # no experiment asks for them
-    rows.sort(key=lambda row: (row["device"], ORDER.index(row["game"]), OURS not in row["package"]))
-    columns: Columns = [
-        ("device", "device"),
-        ("game", "game"),
-        ("package", lambda row: row["package"].replace(OURS, f"**{OURS}**")),
-        ("games at once", number_of("num_envs")),
-        ("steps / s", lambda row: f"{float(row['value']) / 1e6:,.1f} M"),
-        ("compiles, s", "compile_s"),
-        ("bytes a game", "bytes"),
-        ("mean score", learned),
-    ]
-    return table(columns, rows)
+    items, heading = group(rows, "package", "kind", "num_envs"), "threads: {threads}".format_map
+    return _side_by_side(items, columns, heading, lambda one, several: _ratio(several, one))
 
 
 def start_up(committed: Committed) -> Table:
     """Return what the first use costs."""
     rows = [row for row in committed.rows("speed") if row["measure"] != STEPS_PER_SECOND]
-    return table([("measure", "measure"), ("median", _measured)], rows)
+    return table([("measure", "measure"), ("median", _measured)], rows, _notes(rows))
 
 
 def ntuple(committed: Committed) -> Table:
     """Return how fast n-tuple networks are, beside TDL2048+."""
     rows = sorted(committed.rows("kernels"), key=lambda row: row["package"] == TDL2048)
-    items = group(rows, "measure")
-    return _side_by_side(items, [("measure", "measure")], "{package}".format_map, _ratio)
+    items, columns = group(rows, "measure"), [("measure", "measure")]
+    return _side_by_side(items, columns, "{package}".format_map, _ratio)
 
 
 def sb3(committed: Committed) -> Table:
@@ -163,7 +152,7 @@ def sb3(committed: Committed) -> Table:
     speeds = [row for row in rows if row["measure"] == STEPS_PER_SECOND]
     order = ("SB3VecEnv, numba", "SB3VecEnv, numpy", "DummyVecEnv")
     speeds.sort(key=lambda row: (order.index(row["kind"]), row["package"] != OURS))
-    speeds.sort(key=lambda row: (list(GAMES).index(row["game"]), int(row["num_envs"])))
+    speeds.sort(key=lambda row: (ORDER.index(row["game"]), int(row["num_envs"])))
     columns: Columns = [
         ("game", "game"),
         ("games at once", "num_envs"),
@@ -173,23 +162,21 @@ def sb3(committed: Committed) -> Table:
     return _side_by_side(items, columns, "{kind}, {package}".format_map, _ratio)
 
 
-def clients(committed: Committed) -> Table:
-    """Return what each library's client has learned, beside random play."""
+def libraries(committed: Committed) -> Table:
+    """Return what the program of each library has learned, beside random play."""
 
     def result(row: Row, column: str) -> str:
         value = float(row[column])  # of tic-tac-toe between -1 and 1
         return f"{value:.3f}" if row["env"] == "TicTacToe-v0" else number(value)
 
     columns: Columns = [
-        ("library", "{measure} {library_version}".format_map),
+        ("library", "{library} {library_version}".format_map),
+        ("program", "`{program}.py`".format_map),
         ("algorithm", "algorithm"),
-        ("environment", lambda row: f"`{row['env']}`"),
-        ("interface", lambda row: ", ".join(filter(None, (row["games"], row["autoreset"])))),
-        ("steps", number_of("steps")),
-        ("minutes", lambda row: f"{float(row['minutes']):.1f}"),
+        ("environment", "`{env}`".format_map),
+        ("budget", lambda row: row.get("budget") or f"{number(row['steps'])} steps"),
         ("mean", lambda row: result(row, "mean")),
         ("95 % interval", lambda row: f"{result(row, 'low')} to {result(row, 'high')}"),
         ("random play", lambda row: result(row, "random")),
-        ("illegal actions: training, play", "{illegal_training}, {illegal_play}".format_map),
     ]
     return table(columns, committed.rows("plug"))

@@ -1,29 +1,30 @@
 """Tables of strength in the sliding games, and the headline."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import product
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 from baselines.agents import Task
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES
+from benchmarks.published import best_published, published
 from benchmarks.results import Row
 from benchmarks.rows import (
     FEWEST,
     Committed,
-    best_published,
     by_seeds,
-    cores,
+    group,
     kind,
     learned,
     looks_ahead,
     minutes,
-    published,
     reached,
     search_name,
     seeds,
+    settings_of,
 )
 from benchmarks.tables.table import Columns, Table, number, number_of, percent, table
 from tile_envs.words import counted
@@ -50,19 +51,35 @@ def _game(rows: Sequence[Row]) -> str:
     return ", ".join([Task.of(rows[0]["env"]).game.name, *tiles, *side])
 
 
+def _learner(rows: Sequence[Row]) -> str:
+    """Return what learns, and how: "5 six-tuples, TC(0.5), restart 0.2"."""
+    s, replays = settings_of(rows[0]), json.loads(rows[0]["record"]).get("replays")
+    words: list[str] = []
+    if rows[0]["agent"] == "ntuple":
+        from baselines.ntuple.network import Network
+
+        game: Any = Task.of(rows[0]["env"], json.loads(rows[0]["env_kwargs"])).game
+        shape = Network.of(game, s.network, s.values, s.sums)
+        sizes = Counter(map(len, shape.tuples)).items()
+        words += [f"{n} {size}-tuple{'s' * (n > 1)}" for size, n in sizes]
+        words += [f"{s.values} values"] * bool(s.values)
+        words += [f"{len(shape.stages) + 1} stages"] * bool(shape.stages)
+        words += [f"{s.method.upper()}({s.trace_decay:g})"]
+        words += [f"α {s.learning_rate:g}"] * (s.learning_rate != 1)
+        words += [f"restart {s.restart:g}"] * bool(s.restart)
+        words += [f"half for {s.half_games:,} games"] * bool(s.half_games)
+        words += [f"averaged over the last {s.averaging:.0%}"] * bool(s.averaging)
+    else:
+        name = "PPO" if rows[0]["agent"] == "ppo" else f"{s.n_steps}-step DQN"
+        words += [name, kind(rows[0]), f"width {s.width}"]
+    words += [f"after {replays['episodes']} recorded games"] if replays else []
+    return ", ".join(words)
+
+
 def _trained(rows: Sequence[Row]) -> str:
-    budget = [f"{minutes(rows[0]['minutes'])} min"] if rows[0]["minutes"] else []
-    return ", ".join([*budget, counted(int(rows[0]["threads"]), "core")])
-
-
-def _average(column: str, unit: float = 1.0, suffix: str = "") -> Callable[[Sequence[Row]], str]:
-    """Return what writes the mean of a column over seeds; nothing if rows lack it."""
-
-    def average(rows: Sequence[Row]) -> str:
-        values = [float(row[column]) / unit for row in rows if row.get(column)]
-        return f"{fmean(values):,.0f}{suffix}" if values else ""
-
-    return average
+    budget = f"{minutes(rows[0]['minutes'])} min" if rows[0]["minutes"] else ""
+    games = f"{fmean(float(row['games_learned']) for row in rows):,.0f} games"
+    return ", ".join([budget or games, counted(int(rows[0]["threads"]), "core")])
 
 
 def _mean(rows: Sequence[Row]) -> float:
@@ -85,11 +102,6 @@ def _spread(values: Sequence[float]) -> str:
     return f"{percent(fmean(values))} ({spread})" if spread else percent(values[0])
 
 
-def _won(rows: Sequence[Row]) -> str:
-    game: Any = Task.of(rows[0]["env"]).game
-    return _spread([reached(row).get(game.rules.goal, 0.0) for row in rows])
-
-
 def _top(rows: Sequence[Row]) -> str:
     """Return the largest tile that a tenth of the games reached, and how many did."""
     fractions = [reached(row) for row in rows]
@@ -105,11 +117,8 @@ MEAN: Columns = (
 )
 LEARNED: Columns = (
     ("game", _game),
-    ("network", lambda rows: rows[0].get("network") or rows[0]["label"]),
-    ("algorithm", "algorithm"),
+    ("learner", _learner),
     ("trained", _trained),
-    ("training games", _average("games_learned")),
-    ("training moves", _average("moves_learned", 1e6, " M")),
     ("search", lambda rows: search_name(rows[0])),
     ("seeds", seeds),
     *MEAN,
@@ -151,30 +160,31 @@ def named(committed: Committed) -> Table:
         ("agent", "agent"),
         ("test games", number_of("episodes")),
         *MEAN[:2],
-        ("won", _won),
         ("tile", _top),
-        ("published mean", lambda rows: beside * (rows[0]["preset"] == "article")),
+        ("published mean", lambda rows: beside * rows[0]["label"].endswith("article")),
     ]
     return table(columns, ([row] for row in committed.rows("agents") if row["reach"]))
 
 
 def learners(committed: Committed, name: str) -> Table:
     """Return what learners reach, by their budget and search."""
-    items = by_seeds(learned(committed, name))
+    items = by_seeds(committed.rows(name))
     placed: Columns = [("tiles placed", lambda rows: PLACERS[rows[0]["placer"]])]
-    columns: Columns = [
-        *LEARNED,
-        *(placed if items and items[0][0].get("placer") else ()),
-        ("test games", lambda rows: number(rows[0]["episodes"])),
-        ("won", _won),
-        ("tile", _top),
-        (
-            "moves / s and core",
-            lambda rows: number(median(float(r["moves_per_second"]) / cores(r) for r in rows)),
-        ),
-        ("experiment", "label"),
-    ]
+    is_placed = bool(items and items[0][0].get("placer"))
+    columns = [*LEARNED, *placed * is_placed, ("tile", _top), ("experiment", "label")]
     return table(columns, items)
+
+
+def recipe(committed: Committed) -> Table:
+    """Return what the learner of a beginner's article reaches, by the plies of its search."""
+    columns: Columns = [
+        ("search", lambda rows: search_name(rows[0])),
+        ("seeds", lambda rows: str(len(rows))),
+        ("training games", lambda rows: _range([float(r["games_learned"]) for r in rows], number)),
+        *MEAN,
+        ("tile", _top),
+    ]
+    return table(columns, group(committed.rows("recipe"), "depth"))
 
 
 def reproduction(committed: Committed) -> Table:
@@ -185,9 +195,8 @@ def reproduction(committed: Committed) -> Table:
         ("published mean", lambda rows: number(rows[0]["theirs"]["mean"])),
         *((f"our {heading}", cell) for heading, cell in MEAN),
         ("seeds", seeds),
-        ("training games", _average("games_learned")),
-        ("training moves", _average("moves_learned", 1e6, " M")),
+        ("training games", number_of("games_learned")),
         ("what differs", lambda rows: rows[0]["theirs"].get("differs", "")),
     ]
-    rows = [row for row in learned(committed, "reproduction") if row["label"] in theirs]
+    rows = [row for row in committed.rows("reproduction") if row["label"] in theirs]
     return table(columns, by_seeds(row | {"theirs": theirs[row["label"]]} for row in rows))

@@ -1,6 +1,5 @@
-"""Tables, in Markdown and as text, and how they write numbers."""
+"""Tables in Markdown, and how they write numbers."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,38 +12,28 @@ Cell = str | Callable[[Any], str]
 Columns = Sequence[tuple[str, Cell]]
 """The headings of a table, each with the cells below it."""
 
-NOTE = "† Made by an earlier version of the agent or measure."
+NOTE = "† Made with other settings, versions or code than the list of experiments has now."
 
 
 @dataclass(frozen=True)
 class Table:
-    """The headings of a table, and the cells of each line, in Markdown."""
+    """The headings of a table, the cells of each line, in Markdown, and notes below it."""
 
     head: Sequence[str]
     lines: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
 
-    def markdown(self) -> str:
-        """Return it in Markdown, with a note below it if some of its lines are marked."""
+    def __str__(self) -> str:
         rows = [self.head, ["---"] * len(self.head), *self.lines]
         text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
         is_marked = any(line[0].endswith(MARK) for line in self.lines)
-        return f"{text}\n\n{NOTE}" if is_marked else text
-
-    def text(self) -> str:
-        """Return it as aligned text for a terminal."""
-        rows = [
-            [re.sub(r"\*\*|`|\[(.*?)\]\(.*?\)", r"\1", cell) for cell in row]
-            for row in (self.head, *self.lines)
-        ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        aligned = (map(str.ljust, row, widths) for row in rows)
-        return "\n".join("  ".join(row).rstrip() for row in aligned)
+        return "\n\n".join([text, *self.notes, *([NOTE] if is_marked else [])])
 
 
-def table(columns: Columns, items: Iterable[Any]) -> Table:
+def table(columns: Columns, items: Iterable[Any], notes: Sequence[str] = ()) -> Table:
     """Return a table whose lines show items, each a row or a list of rows.
 
-    A line is marked if an earlier version made one of its rows.
+    A line is marked if one of its rows is out of date.
     """
     lines = []
     for item in items:
@@ -53,7 +42,18 @@ def table(columns: Columns, items: Iterable[Any]) -> Table:
             cell(item) if callable(cell) else str(rows[0].get(cell, "")) for _, cell in columns
         )
         lines.append((first + MARK * any(row.get("is_stale") for row in rows), *others))
-    return Table([heading for heading, _ in columns], lines)
+    return Table([heading for heading, _ in columns], lines, notes)
+
+
+def made_with(rows: Iterable[Row]) -> str:
+    """Return the processors, commits and days that made rows: "CPU, a1b2c3d, 2026-11-29"."""
+    rows = list(rows)
+    processors = dict.fromkeys(row["processor"] or "processor not recorded" for row in rows)
+    commits = dict.fromkeys(row["commit"][:7] for row in rows)
+    days = sorted({row["date"][:10] for row in rows})
+    span = [days[0], *([f"to {days[-1]}"] if days[1:] else [])] if days else []
+    named = f"commit {next(iter(commits))}" if len(commits) == 1 else f"{len(commits)} commits"
+    return ", ".join([*processors, named, " ".join(span)]) if rows else ""
 
 
 def number(value: Any) -> str:

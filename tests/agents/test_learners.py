@@ -26,7 +26,6 @@ from baselines.training.episodes import Episodes
 from baselines.training.learner import learner_class
 from baselines.training.run import config_for
 from baselines.training.run_folder import Run, read_progress
-from benchmarks.article import RingBuffer
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import encode
@@ -397,13 +396,3 @@ def test_images_of_a_tictactoe_board_share_their_entry():
     number, actions = plain.of(board)
     assert number == encode(board)
     assert actions[0].tolist() == list(range(9))
-
-
-def test_the_newest_transitions_replace_the_oldest():
-    buffer = RingBuffer(5, rewards=(np.float32, ()), boards=(np.uint8, (2, 2)))
-    for n in range(0, 12, 4):
-        numbers = np.arange(n, n + 4)
-        buffer.store(rewards=numbers, boards=np.tile(numbers[:, None, None], (2, 2)))
-    assert (len(buffer), buffer.stored) == (5, 12)
-    newest = buffer.take(np.arange(7, 12))
-    assert newest["rewards"].tolist() == newest["boards"][:, 1, 0].tolist() == [7, 8, 9, 10, 11]

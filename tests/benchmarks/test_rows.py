@@ -1,78 +1,62 @@
-"""The benchmarks: the list, the runner, the rows of every kind, and the pages made of them."""
+"""The benchmarks: the list of experiments, the keys and records of rows, and making them."""
 
 import copy
+import json
 import re
 import signal
-from dataclasses import replace
+from dataclasses import make_dataclass, replace
 from pathlib import Path
 
 import pytest
 from commands import command, refused
 
-from baselines.agents import AGENTS, STRONG, agent_class
+from baselines.agents import LEARNERS, agent_class
 from baselines.evaluation import exact, sampled
 from baselines.evaluation.rows import read_rows, write_rows
 from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.tabular.value_table import ValueTable
 from baselines.training import recording
+from baselines.training.config import key_of
+from baselines.training.learner import learner_class
 from baselines.training.run import presets_of
 from baselines.training.run_folder import Run, lock
-from benchmarks import kinds, report
-from benchmarks.experiments import CROSSTABLE, EXPERIMENTS, QUICK, select
-from benchmarks.kinds import Clients, Evaluated, Exact, Games, Measure, Pairings, Sampled
-from benchmarks.libraries import clients
-from benchmarks.libraries.clients import CLIENTS
-from benchmarks.results import FOLDER, NAMES, add, commit, name_of, read
+from benchmarks import kinds, results, training
+from benchmarks.experiments import EXPERIMENTS, select
+from benchmarks.kinds import Exact, Games, Measure, Pairings, Sampled, Trained
+from benchmarks.libraries import table as libraries
+from benchmarks.results import FOLDER, NAMES, add, digest_of, name_of, read
 from benchmarks.rows import Committed
-from benchmarks.run import make_missing as run
-from benchmarks.speed.ntuple import Work
-from benchmarks.tables import TABLES
-from benchmarks.tables.table import NOTE
-from benchmarks.training import ARTICLE, Recording, Training
+from benchmarks.run import make_missing
+from benchmarks.training import DEFAULTS, Recording, Training
 
 GAME_2048, TICTACTOE = "Tiles2048-v0", "TicTacToe-v0"
-NETWORK = {"network": "0123 4567", "iteration_games": 5, "threads": 1}
-PLAYED = Sampled("agents", "greedy", Training("greedy", GAME_2048), (Games(20),))
 VALUES = Training("value_table", TICTACTOE, {}, preset="published")
-EXACT = Exact("seeds", "values", VALUES, seeds=2)
-PAIRINGS = [
-    Pairings("crosstable", name, Training(name, TICTACTOE, {})) for name in ("random", "minimax")
-]
-PAIRINGS += [Pairings("crosstable", "values", VALUES)]
+EXACT = Exact("values", VALUES, seeds=2)
+PLAYERS = {n: Training(n, TICTACTOE, {}) for n in ("random", "minimax")} | {"values": VALUES}
+NETWORK = {"network": "0123 4567", "iteration_games": 5, "threads": 1}
 SMALL_NTUPLE = Training("ntuple", GAME_2048, settings=NETWORK, games=10)
-PLAYS = (Games(5), Games(2, depth=2), Games(2, depth=2, samples=1))
-NTUPLE = Sampled("ntuple", "small, alone", SMALL_NTUPLE, PLAYS, seeds=2)
 SMALL_DQN = {"n_envs": 2, "width": 4, "hidden": (8,), "batch_size": 8, "learning_starts": 16}
 SMALL_DQN |= {"buffer_size": 20_000, "replay_steps": 2}
 RECORDED = Recording(SMALL_NTUPLE, episodes=1)
 AFTER_GAMES = Training("dqn", GAME_2048, settings=SMALL_DQN, replays=RECORDED, games=1)
-DEEP = Sampled("deep", "dqn, after games", AFTER_GAMES, (Games(2),))
-SMALL_BOARD = {"shape": [2, 2]}
-AGAINST = replace(SMALL_NTUPLE, env_kwargs={"placer": "adversary"})
-PLACED = tuple(Games(5, placer=placer) for placer in ("random", "adversary", kinds.OWN_VALUES))
-EXACTLY = (
-    Exact("exact", "greedy", Training("greedy", GAME_2048, SMALL_BOARD)),
-    Exact("exact", "ntuple, small", Training("ntuple", GAME_2048, SMALL_BOARD, games=100), seeds=2),
-    Sampled("adversary", "small, adversary", AGAINST, PLACED),
-)
-WORKS = (
-    Work("TC training", "TC", 10, 4_000),
-    Work("greedy play", "TC", 10, 30_000, depth=1),
-    Work("search, 2-ply", "TC", 1, 300, depth=2),
-)
-KERNELS = {"network": "0123 4567", "taught": 10, "iteration_games": 10, "iterations": 2}
-BRIEF = {"turns": 1, "seconds": 0.01, "peers": False}
-BRIDGED = {"games": {"tic-tac-toe": TICTACTOE}, "sizes": (2,)}
-BOARDS = {"games": ("2048", "2048, 5×5", "tic-tac-toe"), "sizes": (1, 4)}
-SPEEDS = (
-    Measure("kernels", "n-tuple networks", "speed.ntuple", {"turns": 1, "works": WORKS, **KERNELS}),
-    Measure("solved", "small boards", "speed.solutions", {"boards": {GAME_2048: ((2, 2),)}}),
-    Measure("bridge", "Stable-Baselines3", "speed.sb3", BRIEF | BRIDGED),
-    Measure("speed", "start-up", "speed.start_up", {"turns": 1}),
-    Measure("speed", "environments", "speed.environments", BRIEF | BOARDS),
-)
-SMALL = (PLAYED, EXACT, *PAIRINGS, NTUPLE, DEEP, *EXACTLY, *SPEEDS)
+PLACED = replace(SMALL_NTUPLE, env_kwargs={"placer": "adversary"})
+PLACERS = tuple(Games(5, placer=placer) for placer in ("random", "adversary", kinds.OWN_VALUES))
+BRIEF = {"turns": 1, "seconds": 0.01}
+BRIDGED = BRIEF | {"games": {"tic-tac-toe": TICTACTOE}, "sizes": (2,)}
+SPEED = BRIEF | {"games": ("2048",), "sizes": (1, 4), "peers": False}
+SMALL = {
+    "agents": [Sampled("greedy", Training("greedy", GAME_2048), (Games(20),))],
+    "seeds": [EXACT],
+    "crosstable": [Pairings(label, PLAYERS) for label in PLAYERS],
+    "ntuple": [Sampled("small", SMALL_NTUPLE, (Games(5), Games(2, depth=2), Games(2, 2, 1)))],
+    "adversary": [Sampled("small, adversary", PLACED, PLACERS)],
+    "deep": [Sampled("dqn, after games", AFTER_GAMES, (Games(2),))],
+    "exact": [Exact("greedy", Training("greedy", GAME_2048, {"shape": [2, 2]}))],
+    "solved": [Measure("boards", "speed.solutions", (), {"boards": {GAME_2048: ((2, 2),)}})],
+    "speed": [Measure("environments", "speed.environments", (), SPEED)],
+    "bridge": [Measure("SB3", "speed.sb3", (), BRIDGED)],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -81,70 +65,96 @@ def _no_tests_during_training(monkeypatch):
         monkeypatch.setattr(agent_class(name), "test_games", 0)
 
 
-def run_small(folder, *chosen, experiments=SMALL):
-    return run(chosen, experiments, folder / "results", folder / "runs")
+def run_small(folder, *tables, experiments=SMALL):
+    chosen = {table: experiments[table] for table in tables}
+    return make_missing(chosen, folder / "results", folder / "runs")
 
 
-def names_in(folder, table):
-    return set(read(folder / "results", table))
-
-
-# The list
-
-
-def wanted(experiments):
-    """Return the experiment and the key of each row, by table and name; of a measure, of all."""
-    rows = {}
-    for each in experiments:
-        for row in each.wanted(experiments):
-            name = name_of(each.table, row.name) if row.name else (each.label,)
-            rows[(each.table, *name)] = each, row.key
-    return rows
-
-
-UNASKED = {"accelerator"}
-"""Tables of rows that no experiment asks for, as few machines can make them."""
-
-
-def test_every_experiment_has_rows_of_its_own_and_every_committed_row_is_one_of_them():
-    assert {each.table for each in EXPERIMENTS} | UNASKED == set(NAMES)
-    rows = wanted(EXPERIMENTS)
-    assert len({(name[0], key) for name, (_, key) in rows.items()}) == len(rows)
-    alone = [e for e in EXPERIMENTS if not isinstance(e, Pairings)]  # of which two have a row
-    assert sum(len(e.wanted(EXPERIMENTS)) for e in alone) + len(CROSSTABLE) ** 2 == len(rows)
-    measured = {each.table for each in EXPERIMENTS if isinstance(each, Measure)}
-    for table in NAMES.keys() - measured - UNASKED:
-        assert all((table, *name) in rows for name in read(FOLDER, table))
-
-
-def test_every_row_of_the_list_is_committed_or_in_the_list_of_missing_rows():
-    committed, listed = Committed(), read_rows(report.MISSING)
-    assert listed == report.missing(committed)
-    missing = {(row["experiment"].partition("/")[0], row["key"]) for row in listed}
-    made = {(t, row["key"]) for t in NAMES for row in committed.rows(t) if not row["is_stale"]}
-    assert not made & missing
-    assert made | missing == {(t, key) for t, keys in committed.wanted.items() for key in keys}
-
-
-def test_committed_rows_are_sorted_and_have_keys(tmp_path):
-    for table in NAMES:
-        path = FOLDER / f"{table}.csv"
-        if path.exists():
-            rows = read_rows(path)
-            if table not in UNASKED:
-                assert all(re.fullmatch("([0-9a-f]{16})?", row["key"]) for row in rows)
-            add(tmp_path, table, rows)
-            assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+def rows_in(folder, table):
+    return read_rows(folder / "results" / f"{table}.csv")
 
 
 # What decides a row
 
 
+def wanted(experiments):
+    """Return the experiment and the key of each row, by table and name; of a measure, of all."""
+    rows = {}
+    for table, listed in experiments.items():
+        for each in listed:
+            for row in each.rows(table):
+                name = name_of(table, row.name) if row.name else (each.label,)
+                rows[(table, *name)] = each, row.key
+    return rows
+
+
+def test_every_experiment_has_rows_of_its_own_and_every_committed_row_is_one_of_them():
+    assert list(EXPERIMENTS) == list(NAMES)
+    rows = wanted(EXPERIMENTS)
+    assert len({(name[0], key) for name, (_, key) in rows.items()}) == len(rows)
+    for table, experiments in EXPERIMENTS.items():
+        if not isinstance(experiments[0], Measure):
+            assert all((table, *name) in rows for name in read(FOLDER, table))
+
+
+def test_the_key_of_every_committed_row_is_made_again_from_its_record(tmp_path):
+    for table in NAMES:
+        rows = read_rows(FOLDER / f"{table}.csv")
+        assert [row["key"] for row in rows] == [key_of(json.loads(row["record"])) for row in rows]
+        assert {row["stamp"] for row in rows} <= {"made", "recorded"}
+        assert all(row["commit"] and row["date"] for row in rows)
+        assert all(row["processor"] and row["seconds"] for row in rows if row["stamp"] == "made")
+        add(tmp_path, table, rows)
+        assert (tmp_path / f"{table}.csv").read_bytes() == (FOLDER / f"{table}.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "named"),
+    [("key", "0" * 16, "00000000"), ("record", "", "no record"), ("record", '{"a": 1}', "key")],
+)
+def test_an_edited_row_is_refused_in_one_line(column, value, named, tmp_path):
+    first, *others = read_rows(FOLDER / "seeds.csv")
+    write_rows([first | {column: value}, *others], tmp_path / "seeds.csv")
+    with pytest.raises(ValueError, match=rf"\A.*seeds\.csv.*{named}.*\Z"):
+        read(tmp_path, "seeds")
+
+
 def anew(each, **changes):
     """Return an experiment without what it has read of the presets, with a changed training."""
+    if not hasattr(each, "training"):
+        return each
     if recorded := each.training.replays:
         changes["replays"] = replace(recorded, player=replace(recorded.player))
     return replace(each, training=replace(each.training, **changes))
+
+
+def keys_with(monkeypatch, experiment, **defaults):
+    """Return the keys of an experiment where settings of networks have these defaults."""
+    kind = learner_class("ntuple")
+    with monkeypatch.context() as patch:
+        fields = [(name, type(value), value) for name, value in defaults.items()]
+        settings = make_dataclass("Settings", fields, bases=(kind.Settings,), frozen=True)
+        patch.setattr(kind, "Settings", settings)
+        training.defaults_of.cache_clear()
+        keys = [row.key for row in anew(experiment).rows("ntuple")]
+    training.defaults_of.cache_clear()
+    return keys
+
+
+def test_a_new_setting_changes_no_key_and_a_changed_default_those_made_with_it(monkeypatch):
+    (usual,) = SMALL["ntuple"]
+    before = keys_with(monkeypatch, usual)
+    assert keys_with(monkeypatch, usual, temperature=0.5) == before
+    assert not {*keys_with(monkeypatch, usual, late_games=7)} & {*before}
+    given = replace(SMALL_NTUPLE, settings={**NETWORK, "late_games": 0})
+    explicit = replace(usual, training=given)
+    assert keys_with(monkeypatch, explicit, late_games=7) == before
+
+
+def test_the_default_of_every_setting_is_recorded():
+    recorded = json.loads(DEFAULTS.read_text())
+    for agent in LEARNERS:
+        assert recorded[agent].keys() == vars(learner_class(agent).Settings()).keys()
 
 
 def with_preset(agent, env, preset, **changes):
@@ -153,7 +163,6 @@ def with_preset(agent, env, preset, **changes):
         presets[env][preset] |= changes
         read = {agent: presets}.get
         monkeypatch.setattr("baselines.training.run.presets_of", lambda a: read(a) or presets_of(a))
-        return experiments
 
     return edit
 
@@ -161,27 +170,23 @@ def with_preset(agent, env, preset, **changes):
 def with_attribute(owner, name="version", value=None):
     def edit(monkeypatch, experiments):
         monkeypatch.setattr(owner, name, value or getattr(owner, name, 1) + 1, raising=False)
-        return experiments
 
     return edit
 
 
-DEPTH, DOWNGRADE = (1 + NAMES["ntuple"].index(column) for column in ("depth", "downgrade"))
-
-
-def of(label):
-    return lambda each, name: str(each).startswith(label)
-
-
-def with_experiment(label, change):
+def with_experiment(table, label, change):
     def edit(_, experiments):
-        return [change(each) if str(each) == label else each for each in experiments]
+        listed = experiments[table]
+        experiments[table] = [change(each) if each.label == label else each for each in listed]
 
-    return edit, of(label)
+    return edit, lambda each, name: (name[0], each.label) == (table, label)
 
 
 def of_kinds(*classes):
     return lambda each, name: isinstance(each, classes)
+
+
+DEPTH, DOWNGRADE = (1 + NAMES["ntuple"].index(column) for column in ("depth", "downgrade"))
 
 
 def searched(by_ntuple):
@@ -193,18 +198,21 @@ def searched(by_ntuple):
     )
 
 
-OTHER_CLIENTS = (replace(CLIENTS[0], arguments={}), *CLIENTS[1:])
+OTHER_PROGRAMS = (replace(libraries.PROGRAMS[0], episodes=7), *libraries.PROGRAMS[1:])
+CODE = "tile_envs/sliding/packed/kernels.py"
 EDITS = {
     "a setting of a preset": (
         with_preset("ntuple", "Tiles2584-v0", "course", learning_rate=0.2),
-        of("ntuple/course"),
+        lambda each, name: name[0] == "ntuple" and each.label.startswith("course"),
     ),
     "a setting of an experiment": with_experiment(
-        "ntuple/two cores, 1 and 3 appear", lambda e: anew(e, settings={})
+        *("ntuple", "two cores, 1 and 3 appear", lambda each: anew(each, settings={}))
     ),
-    "a larger budget": with_experiment("deep/ppo, an hour", lambda e: anew(e, minutes=(24,))),
-    "the version of a measure": with_experiment(
-        "speed/start-up", lambda e: replace(e, version=e.version + 1)
+    "a larger budget": with_experiment(
+        "deep", "ppo, an hour", lambda each: anew(each, minutes=(24,))
+    ),
+    "the options of a measure": with_experiment(
+        "speed", "start-up", lambda each: replace(each, options={"turns": 1})
     ),
     "the version of a learner": (
         with_attribute(ValueTable),
@@ -214,16 +222,16 @@ EDITS = {
     "the version of the other search": (with_attribute(Expectimax), searched(False)),
     "the version of recorded games": (
         with_attribute(recording, "VERSION"),
-        lambda each, _: isinstance(each, Evaluated) and each.training.replays is not None,
+        lambda each, _: getattr(getattr(each, "training", None), "replays", None) is not None,
     ),
     "that of sampled evaluation": (
         with_attribute(sampled, "VERSION"),
-        of_kinds(Sampled, Clients),
+        of_kinds(Sampled, Trained),
     ),
     "that of exact evaluation": (with_attribute(exact, "VERSION"), of_kinds(Exact, Pairings)),
-    "the program of a client": (
-        with_attribute(clients, "CLIENTS", OTHER_CLIENTS),
-        lambda each, name: name[1:] == name_of("plug", CLIENTS[0].name),
+    "the program of a library": (
+        with_attribute(libraries, "PROGRAMS", OTHER_PROGRAMS),
+        lambda each, name: name == ("plug", *name_of("plug", OTHER_PROGRAMS[0].name())),
     ),
 }
 
@@ -233,165 +241,136 @@ def test_an_edit_changes_the_keys_of_the_rows_that_depend_on_it_and_no_others(
     edit, depends, monkeypatch
 ):
     before = wanted(EXPERIMENTS)
-    experiments = [anew(each) if isinstance(each, Evaluated) else each for each in EXPERIMENTS]
-    after = {key for _, key in wanted(edit(monkeypatch, experiments)).values()}
+    experiments = {table: list(map(anew, listed)) for table, listed in EXPERIMENTS.items()}
+    edit(monkeypatch, experiments)
+    after = {key for _, key in wanted(experiments).values()}
     changed = {name for name, (_, key) in before.items() if key not in after}
     assert changed == {name for name, (each, _) in before.items() if depends(each, name)} != set()
 
 
+def test_speeds_are_marked_when_code_changes_and_not_when_comments_do(tmp_path, monkeypatch):
+    module, code = tmp_path / "tile_envs" / "it.py", 'def f(x):\n    """Say."""\n    return x + 1\n'
+    module.parent.mkdir()
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "benchmarks" / "results")
+
+    def digest(text):
+        module.write_text(text)
+        return digest_of("tile_envs.it")
+
+    same = digest(code)
+    assert digest('"""A module."""\n\n' + code.replace("Say.", "Say more.\n\n    Or less.")) == same
+    assert digest(code.replace("x + 1", "x + 1  # the next")) == same
+    assert digest(code.replace("x + 1", "x + 2")) != same
+    assert digest(code.replace("    return", "    if x:\n        return")) != same
+
+
 def test_experiments_with_the_same_training_share_its_run():
-    (adversary, strongest) = select(["two cores, 1 and 3 appear"])
+    chosen = select(["two cores, 1 and 3 appear"])
+    (adversary,), (strongest,) = chosen["adversary"], chosen["ntuple"]
     assert adversary.training.minutes != strongest.training.minutes
     assert adversary.training.name(0) == strongest.training.name(0)
 
 
-def test_an_edited_experiment_is_trained_in_another_folder_and_its_row_is_made_again(tmp_path):
-    run_small(tmp_path, EXACT)
-    folder, config = tmp_path / "runs" / VALUES.name(0), "config.json"
-    before = (folder / config).read_bytes()
-    other = anew(EXACT, games=40)
-    assert all(row["is_stale"] for row in Committed(tmp_path / "results", (other,)).rows("seeds"))
-    run_small(tmp_path, other, experiments=(other,))
-    assert not any(r["is_stale"] for r in Committed(tmp_path / "results", (other,)).rows("seeds"))
-    assert Run.read(tmp_path / "runs" / other.training.name(0)).config.games == 40
-    assert (folder / config).read_bytes() == before
-
-
 def test_experiments_are_chosen_by_table_label_or_both():
-    assert {each.table for each in select(["ntuple", "speed"])} == {"ntuple", "speed"}
-    assert len(select(["one core"])) == 2
-    assert {each.table for each in select(["dqn"])} == {"crosstable", "seeds", "deep"}
-    assert {each.table for each in select(["deep/dqn"])} == {"deep"}
-    assert len(select([])) == len(EXPERIMENTS)
+    assert {*select(["ntuple", "speed"])} == {"ntuple", "speed"}
+    assert len(select(["one core"])["ntuple"]) == 2
+    assert {*select(["dqn"])} == {"crosstable", "seeds", "deep"}
+    assert [each.label for each in select(["deep/dqn"])["deep"]] == ["dqn"]
+    assert {t: len(of) for t, of in select([]).items()} == {t: len(EXPERIMENTS[t]) for t in NAMES}
 
 
-# The command
+# Making rows
 
 
 def test_the_list_shows_every_experiment_and_an_unknown_label_is_refused():
     assert "'nobody'" in refused("run", "--only", "nobody", module="benchmarks")
-    done = command("run", "--list", "--only", "seeds", "recipe", module="benchmarks")
-    lines = done.stdout.splitlines()
-    assert len(lines) == 1 + len(select(["seeds", "recipe"]))
-    assert re.fullmatch(r"seeds +qtable +12 of 12 +\d+\.\d  TicTacToe-v0", lines[2])
+    lines = command("run", "--list", "--only", "seeds", module="benchmarks").stdout.splitlines()
+    assert len(lines) == 1 + len(EXPERIMENTS["seeds"])
+    assert re.match(r"seeds +qtable +12 of 12", lines[2])
 
 
-def test_the_short_list_has_every_agent_and_environment_and_takes_minutes():
-    trainings = [each.training for each in QUICK if isinstance(each, Evaluated)]
-    assert {each.agent for each in trainings} == {*AGENTS, STRONG, ARTICLE}
-    assert {each.env for each in trainings} == {GAME_2048, "Tiles2584-v0", TICTACTOE}
-    assert not any(each.minutes for each in trainings), "they would make other rows each time"
-    assert sum(row.minutes for each in QUICK for row in each.wanted(QUICK)) < 6
+SLOW = ("adversary", "deep")  # which compile much, and record games
+TABLES = [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in SMALL]
 
 
-def test_the_short_list_prints_its_results_beside_the_published_ones(tmp_path, monkeypatch):
-    few = ["agents/random", "exact/greedy", "crosstable/random", "minimax", "qtable published"]
-    chosen = [each for each in select(few, QUICK) if each.training.env != "Tiles2584-v0"]
-    speed = replace(SPEEDS[-1], options=SPEEDS[-1].options | {"games": ("2048",)})
-    monkeypatch.setattr("benchmarks.run.QUICK", (*chosen, speed))
-    quick = ("run", "--quick", "--runs", tmp_path)
-    first = command(*quick, module="benchmarks").stdout
-    assert re.search(r"random +1,000 +1,023 +993 to 1,055 .* 1,005 \(a beginner's", first)
-    assert re.search(r"minimax +random +96\.78 / 3\.22 / 0\.00 +96\.8 / 3\.2", first)
-    assert re.search(r"greedy +35\.89% +16\.16%", first)
-    assert re.search(r"2048 +tile-envs, numba +~?[\d,.]+", first)
-    told, _, printed = command(*quick, module="benchmarks").stdout.partition("\n")
-    assert told == "All rows are there."
-    assert first.endswith(printed)
-    assert printed.startswith("Agents that are not trained")
-
-
-# The rows, each kind in small
-
-
-def unless_slow(each):
-    """Mark measures that start a dozen processes."""
-    slow = each.label in ("start-up", "n-tuple networks")
-    return pytest.param(each, marks=[pytest.mark.slow] if slow else [])
-
-
-@pytest.mark.parametrize("each", [*map(unless_slow, SMALL)], ids=lambda e: f"{e.table}, {e.label}")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_an_experiment_makes_its_rows_once(each, tmp_path, monkeypatch):
-    run_small(tmp_path, each)
-    path = tmp_path / "results" / f"{each.table}.csv"
-    rows, content = read_rows(path), path.read_bytes()
-    wanted = each.wanted(SMALL)
-    if isinstance(each, Evaluated):
-        names = {name_of(each.table, row.name): row.key for row in wanted}
-        assert names == {name_of(each.table, row): row["key"] for row in rows}
-    assert {row["key"] for row in rows} == {row.key for row in wanted}
-    assert set(rows[0]) <= set(read_rows(FOLDER / path.name)[0]) | {"machine", "cores"}
-    assert all(row["processor"] and row["commit"] == commit() for row in rows)
+@pytest.mark.parametrize("table", TABLES)
+def test_an_experiment_makes_its_rows_once(table, tmp_path, monkeypatch):
+    assert not run_small(tmp_path, table)
+    path = tmp_path / "results" / f"{table}.csv"
+    rows, content = rows_in(tmp_path, table), path.read_bytes()
+    asked = [row for each in SMALL[table] for row in each.rows(table)]
+    if asked[0].name:
+        names = {name_of(table, row.name): row.key for row in asked}
+        assert names == {name_of(table, row): row["key"] for row in rows}
+    assert {row["key"] for row in rows} == {row.key for row in asked}
+    assert {*rows[0]} <= {*read_rows(FOLDER / path.name)[0], "cores"}
+    assert all(row["stamp"] == "made" and row["commit"] == results.commit() for row in rows)
     monkeypatch.setattr(kinds.Wanted, "made", None)
-    run_small(tmp_path, each)
+    assert not run_small(tmp_path, table)
     assert path.read_bytes() == content
-
-
-def test_rows_of_learners_say_what_has_learned(tmp_path):
-    run_small(tmp_path, NTUPLE, DEEP)
-    alone, *_ = read_rows(tmp_path / "results" / "ntuple.csv")
-    (deep,) = read_rows(tmp_path / "results" / "deep.csv")
-    assert alone["network"] == "2 four-tuples"
-    assert alone["algorithm"].startswith("TC(0.5), restart 0.2")
-    assert deep["algorithm"] == "3-step DQN, after 1 recorded games"
-    assert int(alone["moves_learned"]) > 10 * int(alone["games_learned"]) >= 100
-    assert (alone["cores"], alone["threads"]) == ("1", "1")
-    assert int(deep["moves_learned"]) > 0
 
 
 def test_committed_rows_are_made_again_to_the_last_digit(tmp_path):
-    again = select(["seeds/value_table published"])
-    again += [e for e in EXPERIMENTS if e.table == "exact" and not e.training.learns]
-    agents = (e for e in EXPERIMENTS if e.table == "agents")
-    again += [e for e in agents if e.training.env == TICTACTOE or e.bins]
-    run(again, EXPERIMENTS, tmp_path / "results", tmp_path / "runs")
-    not_compared = {"seconds", "moves_per_second", "processor", "machine", "commit"}
-    for table in ("agents", "seeds", "exact"):
+    again = select(["seeds/value_table published", "agents/random, article", "exact/greedy"])
+    make_missing(again, tmp_path / "results", tmp_path / "runs")
+    not_compared = {"seconds", "training_seconds", "moves_per_second", "processor", "software"}
+    not_compared |= {"commit", "date", "stamp"}
+    for table in again:
         known = read(FOLDER, table)
         for name, row in read(tmp_path / "results", table).items():
-            for column in row.keys() - not_compared if known[name]["key"] else ("mean", "win"):
-                assert row.get(column) == known[name].get(column)
+            for column in row.keys() - not_compared:
+                assert row[column] == known[name][column]
 
 
 def test_only_missing_rows_and_those_of_another_key_are_made(tmp_path):
-    run_small(tmp_path, EXACT)
+    run_small(tmp_path, "seeds")
     path = tmp_path / "results" / "seeds.csv"
     good, old, _, other = rows = read_rows(path)
-    write_rows([good | {"win": "kept"}, old | {"key": "", "win": "old"}, other], path)
-    run_small(tmp_path, EXACT)
-    assert read_rows(path) == [good | {"win": "kept"}, *rows[1:]]
+    stale = {"record": "{}", "key": key_of({}), "win": "old"}
+    write_rows([good | {"win": "kept"}, old | stale, other], path)
+    run_small(tmp_path, "seeds")
+    times = dict.fromkeys(("seconds", "date"))
+    made, before = ([row | times for row in each] for each in (read_rows(path), rows))
+    assert made == [before[0] | {"win": "kept"}, *before[1:]]
 
 
-def test_a_damaged_table_is_one_clear_error_and_stays(tmp_path):
+def test_an_edited_experiment_is_trained_in_another_folder_and_its_row_is_made_again(tmp_path):
+    run_small(tmp_path, "seeds")
+    folder = tmp_path / "runs" / VALUES.name(0) / "config.json"
+    before, other = folder.read_bytes(), {"seeds": [anew(EXACT, games=40)]}
+    committed = Committed(tmp_path / "results", other)
+    assert all(row["is_stale"] for row in committed.rows("seeds"))
+    run_small(tmp_path, "seeds", experiments=other)
+    assert not any(row["is_stale"] for row in committed.rows("seeds"))
+    name = other["seeds"][0].training.name(0)
+    assert Run.read(tmp_path / "runs" / name).config.games == 40
+    assert folder.read_bytes() == before
+
+
+def test_a_damaged_table_and_one_in_use_are_clear_errors_and_stay(tmp_path):
     path, content = tmp_path / "results" / "seeds.csv", b"1,2\n3,4\n"
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="'label'"):
-        run_small(tmp_path, EXACT)
+    with pytest.raises(ValueError, match="'env'"):
+        run_small(tmp_path, "seeds")
+    with lock(path.with_suffix(".lock"), "seeds"), pytest.raises(ValueError, match="in use"):
+        run_small(tmp_path, "seeds")
+    assert [each.name for each in path.parent.iterdir()] == ["seeds.csv"]
     assert path.read_bytes() == content
 
 
-def test_one_process_at_a_time_makes_the_rows_of_a_table(tmp_path):
-    (tmp_path / "results").mkdir()
-    locked = lock(tmp_path / "results" / "seeds.lock", "seeds")
-    with locked, pytest.raises(ValueError, match=r"seeds in .* is in use"):
-        run_small(tmp_path, EXACT)
-    run_small(tmp_path, EXACT)
-    assert not list((tmp_path / "results").glob("*.lock"))
-
-
+@pytest.mark.linux
 @pytest.mark.parametrize("place", ["results", "runs"])
 def test_folders_that_cannot_be_written_to_are_refused_before_anything_is_made(place, tmp_path):
     folders = {"results": tmp_path / "results", "runs": tmp_path / "runs", place: Path("/proc")}
     with pytest.raises(OSError, match="/proc"):
-        run((PLAYED,), (PLAYED,), **folders)
+        make_missing({"agents": SMALL["agents"]}, **folders)
     assert not list(tmp_path.rglob("*.csv"))
 
 
 def test_an_interrupted_training_leaves_no_row_and_is_resumed(tmp_path, monkeypatch):
     whole = tmp_path / "whole"
-    run_small(whole, EXACT)
+    run_small(whole, "seeds")
     learn, learned = ValueTable.learn, []
 
     def interrupted(self):
@@ -402,24 +381,24 @@ def test_an_interrupted_training_leaves_no_row_and_is_resumed(tmp_path, monkeypa
 
     monkeypatch.setattr(ValueTable, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_small(tmp_path, EXACT)
-    assert not names_in(tmp_path, "seeds")
+        run_small(tmp_path, "seeds")
+    assert not read(tmp_path / "results", "seeds")
     assert learned[-1] == 40
-    run_small(tmp_path, EXACT)
+    run_small(tmp_path, "seeds")
     assert learned[41] == 41  # not from the beginning
-    with_seconds = [read_rows(folder / "results" / "seeds.csv") for folder in (tmp_path, whole)]
-    ours, theirs = ([row | {"seconds": ""} for row in rows] for rows in with_seconds)
+    times = dict.fromkeys(("seconds", "training_seconds", "date"))
+    ours, theirs = ([r | times for r in rows_in(each, "seeds")] for each in (tmp_path, whole))
     assert ours == theirs
 
 
 def test_a_run_that_has_passed_a_budget_makes_no_row_of_it(tmp_path, monkeypatch):
-    each = replace(anew(NTUPLE, games=None, minutes=(1e-9, 2e-9)), seeds=1)
+    each = anew(SMALL["ntuple"][0], games=None, minutes=(1e-9, 2e-9))
     agent = each.training.train(0, 2e-9, tmp_path).agent
-    monkeypatch.setattr("benchmarks.training.train", None)  # nothing is left to learn
+    monkeypatch.setattr("baselines.training.run.train", None)  # nothing is left to learn
     assert each.training.train(0, 2e-9, tmp_path).agent.games == agent.games
-    failure, *_ = run((each,), (each,), tmp_path / "results", tmp_path)
-    assert re.search("^ntuple/small, alone: .* 1e-09 minutes", failure)
-    rows = read_rows(tmp_path / "results" / "ntuple.csv")
+    failure, *_ = make_missing({"ntuple": [each]}, tmp_path / "results", tmp_path)
+    assert re.search("^ntuple/small: .* 1e-09 minutes", failure)
+    rows = rows_in(tmp_path, "ntuple")
     assert {row["minutes"] for row in rows if not row["error"]} == {"2e-09"}
 
 
@@ -428,44 +407,18 @@ def test_rows_that_fail_say_why_with_a_log_and_the_others_are_made(tmp_path, mon
         raise RuntimeError("learning has diverged")
 
     monkeypatch.setattr(ValueTable, "learn", diverged)
-    monkeypatch.setattr("benchmarks.run.EXPERIMENTS", (EXACT, PLAYED))
+    small = {table: SMALL[table] for table in ("seeds", "agents")}
+    monkeypatch.setattr("benchmarks.run.select", lambda only: small)
     folders = ("--results", tmp_path / "results", "--runs", tmp_path / "runs")
     done = command("run", *folders, module="benchmarks")
     assert "seeds/values: RuntimeError: learning has diverged and 3 more" in done.returncode
-    assert "seeds/values, values, 0, X: error RuntimeError" in done.stdout
     (log,) = (tmp_path / "runs").glob("*.log")
     assert log.name == "seeds-values.log"
     assert "in diverged" in log.read_text()
-    assert names_in(tmp_path, "agents")
-    failed = read_rows(tmp_path / "results" / "seeds.csv")
+    assert read(tmp_path / "results", "agents")
+    failed = rows_in(tmp_path, "seeds")
     assert {row["error"] for row in failed} == {"RuntimeError: learning has diverged"}
-    assert Committed(tmp_path / "results", SMALL).rows("seeds") == []
+    assert Committed(tmp_path / "results", small).rows("seeds") == []
     monkeypatch.undo()
-    run_small(tmp_path, EXACT)
-    assert not any(row["error"] for row in read_rows(tmp_path / "results" / "seeds.csv"))
-
-
-# The pages
-
-
-def test_unknown_tables_and_damaged_cells_are_told_with_the_table(tmp_path):
-    with pytest.raises(ValueError, match="'nothing'"):
-        report.fill("<!-- table: nothing -->\n<!-- end -->", Committed())
-    rows = read_rows(FOLDER / "plug.csv")
-    write_rows([row | {"mean": "1{89.356"} for row in rows], tmp_path / "plug.csv")
-    with pytest.raises(ValueError, match=r"plug.*89\.356"):
-        report.fill("<!-- table: plug -->\n<!-- end -->", Committed(tmp_path))
-
-
-@pytest.mark.parametrize("table", ["speed", "ntuple", "crosstable"])
-def test_rows_that_the_list_no_longer_asks_for_are_marked(table, tmp_path):
-    for path in FOLDER.glob("*.csv"):
-        changed = {"key": ""} if path.stem == table else {}
-        write_rows([row | changed for row in read_rows(path)], tmp_path / path.name)
-    committed = Committed(tmp_path)
-    assert all(row["is_stale"] for row in committed.rows(table))
-    text = TABLES[table](committed).markdown()
-    assert NOTE in text
-    assert text.count(" † |") == text.count("\n") - 3  # every line below the head
-    listed = command("run", "--list", "--only", table, "--results", tmp_path, module="benchmarks")
-    assert (" out of date" in listed.stdout) == (table != "speed")  # which names its rows itself
+    run_small(tmp_path, "seeds")
+    assert not any(row["error"] for row in rows_in(tmp_path, "seeds"))

@@ -13,10 +13,12 @@ import pettingzoo
 from pettingzoo import test as checks
 from pettingzoo.classic.tictactoe import tictactoe as their_own
 
+from baselines.agents import RandomAgent
+from baselines.evaluation.sampled import play
 from benchmarks.libraries import pettingzoo_selfplay
-from benchmarks.libraries.clients import pettingzoo_results
 from tile_envs.plug import pettingzoo as tictactoe
 from tile_envs.plug.pettingzoo import MARKS
+from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import solve
 
 AGENTS = list(MARKS)
@@ -145,10 +147,12 @@ def test_a_copy_plays_the_same_game_by_itself(copied):
 
 
 def test_the_program_learns_by_self_play():
-    tables = pettingzoo_selfplay.train(2_000)
-    for seat, table in tables.items():
-        results = [pettingzoo_results(agents, seat, 200).mean() for agents in ({seat: table}, {})]
-        assert results[0] > results[1] + 0.2
+    table = pettingzoo_selfplay.train(games=2_000)
+    for side in ("X", "O"):
+        agents = table, RandomAgent(TicTacToe(side=side))
+        games = (play(agent, "TicTacToe-v0", {"side": side}, 200) for agent in agents)
+        learned, random = (record.returns.mean() for record in games)
+        assert learned > random + 0.2
 
 
 @pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="needs PettingZoo 1.27")

@@ -5,7 +5,6 @@ from functools import partial
 import gymnasium as gym
 import pytest
 
-from benchmarks.libraries.clients import counted
 from tile_envs.wrappers import MaskInObservation, ReplaceIllegal
 
 pytest.importorskip("tianshou.trainer", reason="needs tile-envs[tianshou]")
@@ -58,8 +57,8 @@ def test_random_collection_can_be_made_legal_by_a_wrapper():
     buffer = VectorReplayBuffer(2_000, N)
     collector = Collector(random_policy(envs), envs, buffer)
     collector.reset()
-    with counted() as seen:
-        collector.collect(n_step=1_000, random=True)
-    assert seen.illegal == 0
-    assert seen.steps >= 1_000
-    assert buffer.sample(0)[0].info.illegal_actions.max() > 0  # those that were replaced
+    collector.collect(n_step=1_000, random=True)
+    played = buffer.sample(0)[0].info
+    assert len(played) >= 1_000
+    assert not played.illegal.any()
+    assert played.illegal_actions.max() > 0  # those that were replaced

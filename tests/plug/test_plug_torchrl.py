@@ -6,7 +6,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from benchmarks.libraries.clients import counted
 from tile_envs import wrappers
 from tile_envs.wrappers import vector
 
@@ -65,13 +64,10 @@ def test_the_checker_of_specs_has_no_complaint(make, env_id):
 
 @pytest.mark.parametrize("env_id", GAMES)
 @pytest.mark.parametrize("make", [single, native])
-def test_collectors_play_whole_games_with_legal_actions(make, env_id):
+def test_collectors_play_whole_games_with_legal_actions(make, env_id, strict):
     env = make(env_id)
     env.set_seed(0), torch.manual_seed(0)
-    with counted() as seen:
-        (batch,) = Collector(env, uniform(env), frames_per_batch=2100, total_frames=2100)
-    assert seen.illegal == 0
-    assert seen.steps >= 2100
+    (batch,) = Collector(env, uniform(env), frames_per_batch=2100, total_frames=2100)
     assert batch["action_mask"].dtype == torch.bool
     assert_whole_games(batch)
 

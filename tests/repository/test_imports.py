@@ -71,12 +71,13 @@ RANKS = {
     """,
     "baselines": """
         __main__ > commands* > baselines > viewing* > results > players > search* deep*
-        > ntuple* tabular* > training* > evaluation* > solver* > pushes > endpoint > agents
-        > settings > arrays seeds > progress > errors
+        > ntuple* tabular* > evaluation.comparison > training* > evaluation* > solver* > pushes
+        > endpoint > agents > settings > arrays seeds > progress > errors
     """,
     "benchmarks": """
-        __main__ > report run > tables* figures* > speed.ntuple > rows > experiments on_ray
-        > speed* > kinds > libraries* lessons* > article training > results > benchmarks
+        __main__ > report run > on_ray tables* figures* > speed.ntuple > rows
+        > experiments published > speed* > kinds > libraries* lessons* > article training
+        > results > benchmarks
     """,
 }
 """The modules of each package, without its name: each imports only those to the right of the next

@@ -1,7 +1,8 @@
 """The native vector environments as a `VecEnv` of Stable-Baselines3, at native speed.
 
 SB3's own `evaluate_policy` and `EvalCallback` ignore masks without a warning: take sb3-contrib's.
-Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIllegal` around it.
+Algorithms without masks need `ReplaceIllegal`, and PPO and A2C also `PenalizeIllegal` around it;
+their models play legally as `Replacing(model)`.
 """
 
 import time
@@ -21,7 +22,7 @@ from tile_envs.base.vector_env import METHODS, PER_GAME, SINGLE, GameVectorEnv
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Bools
 from tile_envs.games import AnyEnv, ids, named
-from tile_envs.wrappers.transforms import COUNT, UNSHAPED
+from tile_envs.wrappers.transforms import COUNT, UNSHAPED, legal_choices
 
 with extra("sb3"):
     from stable_baselines3.common.callbacks import BaseCallback
@@ -30,7 +31,7 @@ with extra("sb3"):
 
     from tile_envs.plug.features import BoardFeatures
 
-__all__ = ["BoardFeatures", "LogScores", "SB3VecEnv", "make_sb3"]
+__all__ = ["BoardFeatures", "LogScores", "Replacing", "SB3VecEnv", "make_sb3"]
 
 Indices = None | int | Iterable[int]
 AnyVectorEnv = VectorEnv[Any, Any, Any]
@@ -238,6 +239,26 @@ class LogScores(BaseCallback):
         if ended:
             self.logger.record("rollout/score", float(np.mean(self._scores)))
         return True
+
+
+class Replacing:
+    """A model without masks as an agent: its illegal actions are replaced by random legal ones.
+
+    Args:
+        model: A model of Stable-Baselines3.
+        seed: Seed of the random actions.
+        observe: What the model sees of boards `(n, R, C)`; by default the boards themselves.
+    """
+
+    def __init__(self, model: Any, seed: int = 0, observe: Callable[..., Any] = np.asarray) -> None:
+        self.model, self.observe = model, observe
+        self._rng = np.random.default_rng(seed)
+
+    def predict(self, observation: NDArray[Any], action_masks: Bools) -> NDArray[np.int64]:
+        """Return legal actions `(n,)` for boards `(n, R, C)` and masks `(n, actions)`."""
+        chosen, _ = self.model.predict(self.observe(observation), deterministic=True)
+        legal = action_masks[np.arange(len(chosen)), chosen]
+        return np.where(legal, chosen, legal_choices(self._rng, action_masks))
 
 
 def _advance_wrapped(envs: AnyVectorEnv, actions: NDArray[Any]) -> Transition:
