@@ -136,7 +136,6 @@ def _command(config: RunConfig, games: int) -> list[str]:
 
 
 def _again(agent: Learner) -> str:
-    """Return in words what the command on a card makes."""
     config, settings = agent.config, agent.config.settings
     if config.budgets or config.games == 0:  # a person has taught it
         return "No single command makes that run again. This one has its settings"

@@ -110,7 +110,6 @@ class Neural(EpisodicLearner):
         return np.where(observations.sum(axis=(1, 2)) == 0, *self._game.sides)
 
     def export_state(self) -> State:
-        """Return a state without the replay buffer."""
         return zeroed(self.state_dict(), "buffer")
 
     def _arrays(self) -> State:

@@ -119,7 +119,6 @@ def judge(
 
 
 def _source(strategy: Callable[..., Any]) -> str:
-    """Return the source of a function, which ends by naming it."""
     name, source = getattr(strategy, "__name__", ""), ""
     with suppress(OSError, TypeError):
         source = textwrap.dedent(inspect.getsource(strategy))

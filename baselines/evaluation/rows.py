@@ -84,7 +84,6 @@ def cells_of(rows: Sequence[tuple[str, Row]], columns: Sequence[str]) -> list[li
 
 
 def shown(column: str, value: float) -> str:
-    """Return a number of a column: percent of a fraction."""
     return f"{value:.2%}" if column in FRACTIONS else number(value)
 
 
@@ -138,7 +137,6 @@ def _cell(value: Any) -> Any:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a `.csv` file, as text by column."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows: list[Row] = printable(list(csv.DictReader(file)))

@@ -108,12 +108,10 @@ class Network:
 
     @property
     def size(self) -> int:
-        """The number of entries of one stage."""
         return sum(self.values ** len(cells) for cells in self.tuples)
 
     @property
     def entries(self) -> int:
-        """The number of entries of all stages."""
         return self.size * (1 + len(self.stages))
 
     @property

@@ -191,7 +191,6 @@ class NTuple(ValueAgent, Learner):
         return self._net(of_means=self.samples > 0)
 
     def _net(self, of_means: bool) -> Net:
-        """Return a network of a prefix of the numbers, made once."""
         key = network, _ = self.network, of_means
         if key not in self._nets:
             numbers = (self._means if of_means else self._numbers)[: network.entries]
@@ -305,7 +304,6 @@ class NTuple(ValueAgent, Learner):
         self.recent = state["recent returns"].copy()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Check a state, exported or not, and take it over."""
         if "weights" in state and state["weights"].dtype == np.float16:  # as it was exported
             state = {**state, "weights": state["weights"] + self._initial}
         super().restore(state)

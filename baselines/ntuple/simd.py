@@ -18,7 +18,6 @@ FOR_READING, KEEP_CLOSE, DATA = (ir.Constant(INT32, choice) for choice in (0, 3,
 
 
 def round_up(lanes: int) -> int:
-    """Return a number of lanes, filled up to whole vectors."""
     return -(-lanes // LANES) * LANES
 
 

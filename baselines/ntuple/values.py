@@ -116,14 +116,12 @@ def look_up(net: Net, action: Word, after: Pushed, out: Indices, at: Word) -> Wo
 
 @compiled
 def tiles_of(net: Net, lines: Lines) -> Word:
-    """Return the sum of the faces on a board."""
     a, b, c, d = lines
     return tiles_on(net, a) + tiles_on(net, b) + tiles_on(net, c) + tiles_on(net, d)
 
 
 @compiled
 def tiles_on(net: Net, line: Word) -> Word:
-    """Return the sum of the faces on a line."""
     tiles: Word = net.faces[line & LOW_BLOCK] + net.faces[line >> TWO_CELLS]
     return tiles
 

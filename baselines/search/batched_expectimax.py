@@ -65,7 +65,6 @@ class BatchedSearch:
         return np.where(best == -np.inf, 0.0, best)
 
     def _afterstate_values(self, after: Observations, left: int) -> NDArray[np.float64]:
-        """Return A(s', left) of afterstates, `(n,)`."""
         values = np.zeros(len(after))
         for parents, states, probabilities in self._replies(after):
             best = self._state_values(states, left)

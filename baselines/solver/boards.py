@@ -34,7 +34,6 @@ BYTES_PER_BOARD = 32  # as a state and as an afterstate: a key and a value each
 
 @cache
 def tile_ages(rules: Rules) -> NDArray[np.int64]:
-    """Return the age of each tile index, `(tiles + 1,)`."""
     # A tile that no merge makes has age 1; where such ages do not add up, ages are as the faces.
     ages = dict.fromkeys(range(1, rules.largest + 1), 1)
     made = {c for _, _, c in rules.merges}

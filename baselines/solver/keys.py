@@ -20,7 +20,6 @@ TWO, THREE = Word(2) * CELL, Word(3) * CELL
 
 @compiled
 def rows_in(game: GameTables, board: Word) -> Lines:
-    """Return the rows of a board in one word."""
     width = Word(game.columns) * CELL
     mask = (ONE << width) - ONE
     third, fourth = board >> Word(2) * width, board >> Word(3) * width
@@ -29,7 +28,6 @@ def rows_in(game: GameTables, board: Word) -> Lines:
 
 @compiled
 def joined(game: GameTables, a: Word, b: Word, c: Word, d: Word) -> Word:
-    """Return a board in one word, given by its rows."""
     width = Word(game.columns) * CELL
     return a | b << width | c << Word(2) * width | d << Word(3) * width
 
@@ -44,7 +42,6 @@ def mirror(game: GameTables, row: Word) -> Word:
 
 @compiled
 def images_of(game: GameTables, board: Word) -> Lines:
-    """Return a board as it is, upside down, mirrored, and both."""
     a, b, c, d = rows_in(game, board)
     p, q, r, s = mirror(game, a), mirror(game, b), mirror(game, c), mirror(game, d)
     if game.rows == 2:
@@ -98,7 +95,6 @@ def find(keys: Words, low: int, high: int, key: Word) -> int:
 
 @compiled_loop
 def keys_of(game: GameTables, rows: Words) -> Words:
-    """Return the keys of boards, given by their rows `(n, 4)`."""
     keys = np.zeros(len(rows), np.uint64)
     for i in range(len(rows)):
         keys[i] = key_of(game, joined(game, rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]))

@@ -67,7 +67,6 @@ class Layers:
 
     @classmethod
     def of(cls, keys: Sequence[Words]) -> "Layers":
-        """Return the boards of each age, with values of 0."""
         begins = np.cumsum([0, *map(len, keys)])
         return cls(np.concatenate(keys), np.zeros(begins[-1]), begins)
 
@@ -201,7 +200,6 @@ def compile_steps(game: SlidingGame) -> None:
 
 
 def _boards(game: SlidingGame, new_tiles: NewTiles) -> tuple[Layers, Layers]:
-    """Return the states and the afterstates, with values of 0."""
     tables = game_tables(game)
     start_keys, start_ages = _keys_and_ages(game, start_boards(game)[0])
     states, afterstates = list[Words](), list[Words]()

@@ -21,7 +21,6 @@ Rule = tuple[float, float, float, float, bool]
 
 @compiled
 def number_of(game: GameTables, table: Table, a: Word, b: Word, c: Word, d: Word) -> Number:
-    """Return the number of a board; see `BoardCodes.of`."""
     _, _, weights, actions, largest = table
     number, image = Word(0), Word(0)
     for candidate in range(Word(len(actions))):

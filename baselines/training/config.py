@@ -56,7 +56,6 @@ class RunConfig:
 
     @property
     def label(self) -> str:
-        """The agent's name, without the module of a user's class."""
         return self.agent.rpartition(":")[2]
 
     @property

@@ -40,7 +40,6 @@ class Episodes:
 
     @property
     def returns(self) -> Floats:
-        """The sum of each game's rewards, `(n,)`."""
         return np.asarray((self.rewards * self.playing).sum(axis=0))
 
     @property

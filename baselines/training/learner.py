@@ -91,7 +91,6 @@ class Learner(ABC):
 
     @property
     def config(self) -> RunConfig:
-        """What decides its run."""
         return self.run.config
 
     @property

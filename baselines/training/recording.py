@@ -141,7 +141,6 @@ def _read(path: Path, game: Game) -> Replay:
 
 
 def _legal_part(replay: Replay) -> Trajectory:
-    """Return a game without illegal actions, which change nothing."""
     played = begin(replay)
     for action in replay.actions:
         if played.position.info["action_mask"][action]:
