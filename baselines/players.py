@@ -173,9 +173,8 @@ def _strong(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
         other = "give a run that has learned it (of best: --agent RUN)"
         raise UsageError(f"strong plays {names} on 4×4, not {game}: {other}.")
     try:
-        return _of_run(str(folder), None, None)._replace(
-            name=agents.STRONG, task=task, run=None, setting=""
-        )
+        shipped = _of_run(str(folder), None, None)
+        return shipped._replace(name=agents.STRONG, task=task, run=None, setting="")
     except UsageError as error:
         raise UsageError(f"{folder} comes with tile-envs: {error} Install it again.") from error
 

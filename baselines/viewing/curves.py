@@ -73,7 +73,6 @@ def plot(folders: Sequence[Path], out: Path, against: str = "games", metric: str
 
 
 def drawn(figure: Figure, suffix: str, metadata: dict[str, str | None] | None = None) -> bytes:
-    """Return a figure as a file of this suffix, "svg" or "png"."""
     written = io.BytesIO()
     with styled():
         figure.savefig(written, format=suffix, bbox_inches="tight", metadata=metadata, dpi=150)
