@@ -12,9 +12,9 @@ from players import FIRST_LEGAL, LOWEST, FirstLegal, Interrupting, Stubborn
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 
-from baselines import evaluate, evaluate_exactly, judge, load, solve, train
+from baselines import evaluate, evaluate_exactly, judge, load, solve
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation.rows import block, read_rows
+from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import Stopped, play
 from baselines.seeds import game_seeds, training_generator, training_seeds, training_stream
 from tile_envs.base.random_stream import consecutive
@@ -49,14 +49,13 @@ def test_the_listed_games_are_played_and_no_others(env_id):
     assert (record.returns.tolist(), record.moves) == (returns, moves)
 
 
-@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
-def test_how_many_games_are_played_at_once_changes_nothing(env_id, monkeypatch):
+def test_how_many_games_are_played_at_once_changes_nothing(monkeypatch):
     agent = FirstLegal()
-    wide = play(agent, env_id, episodes=10, seed=1)
+    wide = play(agent, "Tiles2048-v0", episodes=10, seed=1)
     agent.games_at_once = 3
-    few = play(agent, env_id, episodes=10, seed=1)
+    few = play(agent, "Tiles2048-v0", episodes=10, seed=1)
     monkeypatch.setattr("baselines.evaluation.sampled.N_ENVS", 7)
-    narrow = play(LOWEST, env_id, episodes=10, seed=1)
+    narrow = play(LOWEST, "Tiles2048-v0", episodes=10, seed=1)
     for record in (few, narrow):
         assert np.array_equal(wide.returns, record.returns)
         assert np.array_equal(wide.tiles, record.tiles)
@@ -133,36 +132,25 @@ def test_a_tile_that_shrank_again_was_reached(registering):
     assert row["reach"] == evaluate(LOWEST, "Shrinking-v0", options, 50)["reach"]
 
 
-def test_an_agent_plays_its_game_with_whatever_tiles():
-    options = {"spawn": {4: 1.0}, "placer": "adversary"}
-    evaluate(FirstLegal(TILES), "Tiles2048-v0", options, episodes=1)
-
-
 def test_an_environment_stands_for_its_id_and_options():
     env, envs = (make("Tiles2584-v0", shape=(2, 2)) for make in (gym.make, gym.make_vec))
     game, options = env.unwrapped.game, {"shape": (2, 2)}
     calls = (LOWEST, "Tiles2584-v0", options), (LOWEST, env), (FirstLegal, envs)
     rows = [evaluate(*call, episodes=20) | {"moves_per_second": 1} for call in calls]
     assert rows[0] == rows[1] == rows[2]
-    row = evaluate_exactly(LOWEST, env)
-    assert (str(row), row["env_kwargs"]) == (block(row), options)
-    assert repr(load("random", env)) == "RandomAgent(2584 on 2×2)"
-    assert repr(train("qtable", envs, games=1_000)) == "QTable(2584 on 2×2, 1,000 games)"
-    with_options = make_sb3("Tiles2584-v0", env_kwargs=options)
-    assert solve(env).game == make_sb3(envs).games.game == with_options.games.game == game
+    assert evaluate_exactly(LOWEST, env)["env_kwargs"] == options
+    games = [made.game for made in (load("random", env), solve(env), make_sb3(envs).games)]
+    assert games == [game] * 3
 
 
 def test_a_row_sums_its_record_up():
-    agent = RandomAgent(TILES)
-    row = evaluate(agent, "Tiles2048-v0", episodes=400, seed=3, name="random")
-    record = play(RandomAgent(TILES), "Tiles2048-v0", episodes=400, seed=3)
-    assert row["low"] < row["mean"] < row["high"]
+    row = evaluate(LOWEST, "Tiles2048-v0", episodes=400, seed=3)
+    record = play(LOWEST, "Tiles2048-v0", episodes=400, seed=3)
     error = record.returns.std() / 20
     assert row["low"] == pytest.approx(record.returns.mean() - 1.96 * error, abs=15)
     assert (row["min"], row["max"]) == (record.returns.min(), record.returns.max())
     assert row["reach"] == {face: (record.tiles >= face).mean() for face in row["reach"]}
-    alone = evaluate(agent, "Tiles2048-v0", episodes=1)
-    assert (alone["low"], "interval" in block(alone)) == (None, False)
+    assert evaluate(LOWEST, "Tiles2048-v0", episodes=1)["low"] is None
 
 
 @pytest.mark.parametrize(("side", "win"), [("X", 0.58492), ("random", 0.43651), ("both", 0.58492)])
@@ -177,20 +165,20 @@ def test_the_command_writes_rows(tmp_path):
     (tmp_path / "rows.csv").write_text("replaced")
     for name in ("rows.csv", "rows.json"):
         words = ("--episodes", 60, "--env-kwargs", json.dumps(SMALL), "--out", tmp_path / name)
-        assert "random on Tiles2048-v0" in typed("evaluate", "random", *words)
+        typed("evaluate", "random", *words)
     (row,) = json.loads((tmp_path / "rows.json").read_text())
     (cells,) = read_rows(tmp_path / "rows.csv")
     del same["moves_per_second"]
     assert row | json.loads(json.dumps(same)) == row
     assert list(cells) == list(row)
-    noted = ["interval_of", "train_seed", "budget", "settings", "path", "versions", "date"]
-    assert list(row)[-len(noted) :] == noted
+    assert row.keys() >= {"train_seed", "budget", "settings", "path", "versions", "date"}
     assert [json.loads(cells[n]) for n in ("env_kwargs", "reach")] == [SMALL, row["reach"]]
 
 
-def test_a_truncated_game_is_a_loss():
+def test_a_truncated_game_is_a_loss_and_illegal_actions_are_told(capsys):
     row = evaluate(Stubborn(0), "TicTacToe-v0", {"max_illegal": 3}, episodes=50)
     assert (row["draw"], row["loss"]) == (0, 1)
+    assert re.search(r"Stubborn: \d+ of \d+ actions were illegal", capsys.readouterr().err)
 
 
 def test_an_interrupted_evaluation_counts_the_first_games_that_have_all_ended():
@@ -204,11 +192,3 @@ def test_an_interrupted_evaluation_counts_the_first_games_that_have_all_ended():
     with pytest.raises(KeyboardInterrupt) as early:
         evaluate(Interrupting(TILES, 3), "Tiles2048-v0", episodes=40)
     assert not isinstance(early.value, Stopped)
-    assert "the very first is still on (" in str(early.value)
-
-
-def test_illegal_actions_are_told(capsys):
-    evaluate(Stubborn(0), "Tiles2048-v0", {"max_illegal": 5}, episodes=3)
-    assert re.search(r"Stubborn: \d+ of \d+ actions were illegal", capsys.readouterr().err)
-    evaluate(GreedyAgent(TILES), "Tiles2048-v0", episodes=3)
-    assert "illegal" not in capsys.readouterr().err
