@@ -1,11 +1,19 @@
-"""Progress: lines in a file now and then, and nothing unless asked for."""
+"""The progress of training: lines now and then, its phases, and curves of runs."""
 
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from commands import refused, typed
+from PIL import Image
 
 from baselines import evaluate
+from baselines.evaluation.rows import write_rows
 from baselines.progress import Progress
+from baselines.training.config import RunConfig
+from baselines.training.run_folder import Run
+from baselines.viewing.curves import bands_of, read_curve
 
 
 @pytest.fixture
@@ -44,3 +52,57 @@ def test_python_shows_none_unless_asked_and_never_what_is_inside_another(capsys,
     assert capsys.readouterr().err == ""
     evaluate("random", "Tiles2048-v0", episodes=3, progress=True)
     assert "of 3 games" in capsys.readouterr().err
+
+
+def run(folder, seed=0, shift=0.0, games=100, **settings):
+    """Write what a run leaves behind, as far as curves read it."""
+    folder.mkdir(parents=True)
+    rates = {"learning_rate": 1.0} | settings
+    Run(RunConfig("ntuple", 3, "Tiles2048-v0", {}, (), rates, seed, games)).write(folder)
+    rows = [{"games": n, "seconds": n / 2, "return": 10.0 * n} for n in range(10, games + 1, 10)]
+    for row in rows:
+        row["greedy_return"] = 2 * row["return"] + shift if row["games"] % 20 == 0 else ""
+        row["return"] += shift
+    write_rows(rows, folder / "progress.csv")
+    return folder
+
+
+def curves(folders):
+    return [read_curve(folder, "games", "return") for folder in folders]
+
+
+def labels(bands):
+    return [band.label.removeprefix("ntuple, ") for band in bands]
+
+
+def test_a_curve_is_what_the_progress_says(tmp_path):
+    curve = read_curve(run(tmp_path / "a"), "minutes", "greedy_return")
+    assert np.allclose(curve.xs, np.arange(20, 101, 20) / 120)
+    assert np.allclose(curve.ys, np.arange(20, 101, 20) * 20)
+
+
+def test_seeds_are_one_band_as_far_as_two_go_and_what_differs_else_is_a_line(tmp_path):
+    sizes = enumerate((100, 50, 1500))
+    folders = [run(tmp_path / f"s{n}", n, 100.0 * n, games) for n, games in sizes]
+    found = curves([*folders, run(tmp_path / "other", learning_rate=0.1)])
+    band, other = bands_of(found)
+    assert labels([band, other]) == ["learning_rate 1.0, 3 seeds", "learning_rate 0.1"]
+    assert band.xs.tolist() == list(range(10, 101, 10))
+    assert np.allclose((band.mean - 10 * band.xs)[:5], 100)
+    assert np.allclose(band.high - band.low, 200)
+    assert np.array_equal(other.low, other.high)
+    small = replace(found[0].config, env_kwargs={"shape": [2, 3]})
+    assert labels(bands_of([found[0], found[0]._replace(config=small)]))[1] == "shape [2, 3]"
+    assert len(bands_of(curves([*folders, run(tmp_path / "again")]))) == 4  # none is a seed
+
+
+def test_runs_are_drawn_by_a_metric_that_all_have_and_other_folders_are_left_out(tmp_path):
+    one, other, third = (run(tmp_path / name, seed) for seed, name in enumerate("abc"))
+    for folder, metric in ((other, "return"), (third, "score")):
+        rows = [{"games": n, "seconds": 1, metric: 1} for n in range(9)]
+        write_rows(rows, folder / "progress.csv")
+    line = refused("plot", one, other, third, "--out", tmp_path / "y.svg")
+    assert f"{third} has score" in line
+    typed("plot", tmp_path, one, other, "--out", tmp_path / "x.png")  # such as runs/*
+    with Image.open(tmp_path / "x.png") as picture:
+        assert picture.size[0] > 600
