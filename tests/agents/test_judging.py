@@ -2,6 +2,7 @@
 
 import builtins
 import inspect
+import json
 import os
 import re
 import runpy
@@ -19,7 +20,7 @@ import numpy as np
 import psutil
 import pytest
 from commands import ROOT, command, typed
-from players import FIRST_LEGAL, LOWEST, Stubborn
+from players import FIRST_LEGAL, LOWEST
 
 from baselines import evaluate, evaluate_exactly, grade, judge
 from baselines.agents import RandomAgent, Task
@@ -55,21 +56,11 @@ def test_a_strategy_plays_the_games_of_evaluate_whatever_kinds_of_answers_it_giv
 
 
 @pytest.mark.parametrize("side", ["X", "O", "both"])
-@pytest.mark.parametrize("limit", [{}, {"max_episode_steps": 3}])
-def test_a_function_is_judged_by_its_source_and_its_side_wins_and_loses(side, limit):
-    options = {"side": side, **limit}
-    row = judge(free, "TicTacToe-v0", 50, 1, seconds=10**12, env_kwargs=options)
-    assert row["agent"] == "free"
-    assert row["win"] or limit
-    check_same(row, evaluate(LOWEST, "TicTacToe-v0", options, 50, 1))
-
-
-def test_a_limit_of_steps_counts_illegal_ones_and_ends_a_sliding_game():
-    options = {"max_episode_steps": 8}
-    row = judge(LEFT, ENV, 20, 1, env_kwargs=options)
-    same = evaluate(Stubborn(3), ENV, options, 20, 1)
-    assert row["illegal"] > 0
-    assert (row["quantiles"], row["reach"]) == (same["quantiles"], same["reach"])
+def test_a_function_is_judged_by_its_source_and_its_side_wins_and_loses(side):
+    for options in ({"side": side}, {"side": side, "max_episode_steps": 3}):
+        row = judge(free, "TicTacToe-v0", 50, 1, seconds=10**12, env_kwargs=options)
+        assert row["agent"] == "free"
+        check_same(row, evaluate(LOWEST, "TicTacToe-v0", options, 50, 1))
 
 
 def sends(content):
@@ -132,11 +123,11 @@ def test_a_hostile_strategy_gives_a_row_and_leaves_nothing_running(name, tmp_pat
     before = processes()
     limits = {"seconds": 1.0 if "loops" in name else 30.0, "memory": 128 * MIB}
     row = judge(f"def strategy(board):\n    {body}", episodes=4 if failure is None else 1, **limits)
-    assert row["failed"] == (failure is not None)
     if failure is None:
-        assert row["failure"] is None
+        assert (row["failed"], row["failure"]) == (0, None)
         assert row["illegal"] >= row["repeated"] + 4 >= 4 * 9
     else:
+        assert row["failed"] == 1
         assert re.search(failure, row["failure"]), row["failure"]
         assert "OPENAI" not in row["failure"]
     assert not (tmp_path / "file").exists() or not (tmp_path / "file").stat().st_size
@@ -145,8 +136,7 @@ def test_a_hostile_strategy_gives_a_row_and_leaves_nothing_running(name, tmp_pat
 
 def test_the_last_fenced_block_of_an_answer_is_judged_and_an_error_has_its_line():
     answer = f"My idea:\n```text\nup\n```\nand this is it:\n\n```python\n{LEFT}\n```\n"
-    row = judge(answer, episodes=2, seconds=60)
-    assert (row["failed"], row["illegal"] >= 20) == (0, True)
+    assert judge(answer, episodes=1, seconds=60)["illegal"] >= 10
     row = judge(answer.replace("return 'left'", "\n    return 1 / 0"), episodes=4)
     assert "(strategy, line 2)" in row["failure"]
     assert (row["failed"], row["agent"]) == (3, "strategy, stopped with 1 game left")
@@ -184,21 +174,16 @@ def test_games_that_have_ended_before_an_interruption_are_a_row(monkeypatch, gam
         check_same(stopped.value.row, evaluate(LOWEST, ENV, episodes=2, seed=7))
 
 
-def test_time_is_that_of_a_game_and_other_games_go_on():
+def test_the_command_judges_a_file_whose_time_is_that_of_a_game_and_others_go_on(tmp_path):
+    path, rows = tmp_path / "slow.py", tmp_path / "rows.json"
     slow = "import time\nn = 0\ndef strategy(board):\n    global n; n += 1\n"
     slow += "    time.sleep(60 * (n > 12)); return 'wasd'[n % 4]"
-    row = judge(slow, episodes=2, seconds=1)
+    path.write_text(slow, encoding="utf-8-sig")
+    printed = typed("evaluate", path, "--episodes", 2, "--seconds", 1, "--out", rows)
+    assert re.search(r"(?s)slow\.py on.*it has used up its seconds", printed)
+    (row,) = json.loads(rows.read_text())
     assert (row["failed"], row["failure"]) == (2, "it has used up its seconds (game 1)")
     assert row["mean"] > 0
-
-
-def test_the_command_judges_a_file_and_says_what_failed(tmp_path):
-    path, rows = tmp_path / "corner.py", tmp_path / "rows.json"
-    late = "n.append(0); return 1 / 0 if n[30:] else 'a'"
-    path.write_text(f"n = []\ndef strategy(board): {late}\n", encoding="utf-8-sig")
-    printed = typed("evaluate", path, "--episodes", 5, "--seconds", 3, "--out", rows)
-    assert re.search(r"(?s)corner\.py on.*ZeroDivisionError", printed)
-    assert '"repeated"' in rows.read_text()
 
 
 EXACTLY = ("--env", ENV, "--shape", 2, 2, "--exact")
@@ -264,8 +249,7 @@ def test_those_that_fail_have_a_line_and_the_others_are_graded_still(tmp_path):
     graded = {row["agent"]: row for row in rows if row["error"] is None}
     assert graded.keys() == expected.keys()
     for name, agent in expected.items():
-        same = evaluate_exactly(agent, ENV, SMALL, name=name)
-        assert graded[name] | same == graded[name]
+        assert graded[name].items() >= evaluate_exactly(agent, ENV, SMALL, name=name).items()
 
 
 OF_O, OF_SMALL = ("TicTacToe-v0", {"side": "O"}, FREE), (ENV, SMALL, FIRST_LEGAL)
@@ -281,30 +265,17 @@ def test_sampled_games_are_those_of_evaluate(tmp_path, env, options, strategy):
 
 
 def test_the_seed_of_a_class_is_drawn_and_can_be_given(tmp_path):
-    folder = folder_of(tmp_path / "s", playing("{}[self.seed]"))
-    given = [{}, {}, {"agent_seed": 7}]
+    folder, given = folder_of(tmp_path / "s", playing("{}[self.seed]")), ({}, {}, {"agent_seed": 7})
     rows = [grade(folder, ENV, SMALL, 1, **seed)[0] for seed in given]
-    told = [int(re.findall(r"KeyError: (\d+)", row["error"])[0]) for row in rows]
-    assert told == [row["agent_seed"] for row in rows]
-    assert told[0] != told[1]
-    assert told[2] == 7
-
-
-def test_one_rule_for_illegal_answers_holds_for_all_that_is_judged(tmp_path):
-    """It tries a cell 5 times, then the next one."""
-    source = "n = 0\ndef strategy(board):\n    global n; n += 1\n    return n // 5 % 9"
-    (row,) = grade(folder_of(tmp_path / "s", source), "TicTacToe-v0", {}, 20)
-    same = judge(source, "TicTacToe-v0", 20, seconds=60)
-    names = ("mean", "illegal", "repeated", "quantiles", "low")
-    assert [row[name] for name in names] == [same[name] for name in names]
-    assert row["illegal"] > 20
+    assert all(f"KeyError: {row['agent_seed']} " in row["error"] for row in rows)
+    assert len({row["agent_seed"] for row in rows}) == 3
+    assert rows[2]["agent_seed"] == 7
 
 
 SENT = {
     "actions": (float("inf"), [[[]]], 2**64, "9" * 5000),
     "probabilities": ([2, -1, 0, 0], None, float("nan")),
-    "strategy": ({}, -1),
-    "[]": ("left",),
+    **{"strategy": ({}, -1), "[]": ("left",)},
 }
 
 
@@ -384,16 +355,14 @@ def test_a_submission_sees_itself_and_libraries_and_leaves_nothing(tmp_path, cap
     assert ", '1', '2') (" in error or "sight of other processes" in warned
 
 
-def test_the_command_prints_a_table_and_writes_a_line_for_each(tmp_path):
+def test_the_command_writes_a_line_for_each_and_fails_if_none_has_a_grade(tmp_path):
     folder, out = folder_of(tmp_path / "s", "while True: pass", FIRST), tmp_path / "grades.csv"
     printed = typed("grade", folder, *EXACTLY, "--seconds", 2, "--out", out)
-    share = evaluate_exactly(LOWEST, ENV, SMALL)["share"]
-    late, first = read_rows(out)
+    share, (late, first) = evaluate_exactly(LOWEST, ENV, SMALL)["share"], read_rows(out)
     assert (float(first["share"]), first["error"]) == (share, "")
     assert late["error"] == "it has used up its seconds"
     assert re.search(rf"(?s)01\.py +{share:.2%} .*{late['error']}", printed)
     (folder / "00.py").write_text("1 / 0")
-    assert " worst " in typed("grade", folder, "--env", "TicTacToe-v0", "--exact")
     (folder / "01.py").unlink()
     done = command("grade", folder, *EXACTLY)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
@@ -423,22 +392,15 @@ def test_the_assignment_has_the_grades_that_its_page_tells(tmp_path):
         assert re.search(rf"  {row['agent']} +{row['share']:.2%} ", page)
 
 
-PROPOSED = [(ENV, {"shape": (3, 2), "spawn": {"4": 1.0}}), ("Tiles2584-v0", {"shape": (2, 2)})]
-PROPOSED += [pytest.param("Tiles2584-v0", {"shape": (2, 3)}, marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize(("env_id", "options"), PROPOSED)
-def test_the_solution_is_optimal_in_the_games_that_its_page_proposes(env_id, options):
+def test_the_solution_is_optimal_in_a_game_that_its_page_proposes():
     planner = runpy.run_path(ASSIGNMENT / "solution.py")["Planner"]
-    agent = planner(gym.make(env_id, **options).unwrapped.game, 0)
-    assert evaluate_exactly(agent, env_id, options)["share"] == pytest.approx(1)
+    agent = planner(gym.make("Tiles2584-v0", **SMALL).unwrapped.game, 0)
+    assert evaluate_exactly(agent, "Tiles2584-v0", SMALL)["share"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", ["solution", "template"])
-def test_students_tests_ask_more_than_the_template(name, monkeypatch, capsys):
+def test_students_tests_ask_more_than_the_template(name, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["test_agent.py", str(ASSIGNMENT / f"{name}.py")])
     with pytest.raises(SystemExit) as end:
         runpy.run_path(ASSIGNMENT / "test_agent.py", run_name="__main__")
-    failed = re.findall(r"^FAIL: (\w+)", capsys.readouterr().err, re.MULTILINE)
-    wanted = ["test_it_reaches_95_percent_of_the_optimum"] * (name == "template")
-    assert (failed, end.value.code) == (wanted, name == "template")
+    assert end.value.code == (name == "template")

@@ -75,12 +75,6 @@ def labels(bands):
     return [band.label.removeprefix("ntuple, ") for band in bands]
 
 
-def test_a_curve_is_what_the_progress_says(tmp_path):
-    curve = read_curve(run(tmp_path / "a"), "minutes", "greedy_return")
-    assert np.allclose(curve.xs, np.arange(20, 101, 20) / 120)
-    assert np.allclose(curve.ys, np.arange(20, 101, 20) * 20)
-
-
 def test_seeds_are_one_band_as_far_as_two_go_and_what_differs_else_is_a_line(tmp_path):
     sizes = enumerate((100, 50, 1500))
     folders = [run(tmp_path / f"s{n}", n, 100.0 * n, games) for n, games in sizes]

@@ -3,18 +3,9 @@
 from dataclasses import dataclass, fields
 
 import pytest
-from placers import LastCell
 
-from baselines import train
 from baselines.agents import AGENTS, LEARNERS, Task, agent_class
 from baselines.settings import read_settings
-
-
-def test_an_object_among_the_options_is_not_copied(monkeypatch):
-    monkeypatch.setattr(LastCell, "__deepcopy__", lambda *_: 1 / 0, raising=False)
-    options = {"shape": (2, 2), "placer": LastCell()}
-    learner = train("qtable", "Tiles2048-v0", options, games=4, n_envs=2, sequential=False)
-    assert learner.config.env_kwargs["placer"] is options["placer"]
 
 
 @pytest.mark.parametrize("name", LEARNERS)
