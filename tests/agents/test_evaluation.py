@@ -1,39 +1,28 @@
 """Sampled evaluation, and the agents that need no training."""
 
-import json
 import re
 import signal
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from commands import typed
 from players import FIRST_LEGAL, LOWEST, FirstLegal, Interrupting, Stubborn
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 
 from baselines import evaluate, evaluate_exactly, judge, load, solve
 from baselines.agents import GreedyAgent, RandomAgent
-from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import Stopped, play
 from baselines.seeds import game_seeds, training_generator, training_seeds, training_stream
 from tile_envs.base.random_stream import consecutive
 from tile_envs.plug.sb3 import make_sb3
 from tile_envs.sliding import Rules, register_game
 
-SMALL = {"shape": [2, 3]}
-IDS = ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"]
-every_id = pytest.mark.parametrize("env_id", IDS)
+IDS = ("Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0")
+TILES, MARKS = (gym.make(env_id).unwrapped.game for env_id in IDS[::2])
 
 
-def game_of(env_id):
-    return gym.make(env_id).unwrapped.game
-
-
-TILES, MARKS = (game_of(env_id) for env_id in ("Tiles2048-v0", "TicTacToe-v0"))
-
-
-@every_id
+@pytest.mark.parametrize("env_id", IDS)
 def test_the_listed_games_are_played_and_no_others_however_many_at_once(env_id):
     """Game by game, single environments seeded from the list give the same scores."""
     env, returns, moves = gym.make(env_id), [], 0
@@ -68,23 +57,6 @@ def test_training_and_evaluation_draw_what_they_always_drew():
     drawn = training_seeds(training_generator(3, 7), 2).tolist()
     assert drawn == [12584920505081419742, 11070588744321550203]
     assert training_stream(5) == 8358621779662373210
-
-
-@every_id
-@pytest.mark.parametrize("make", [RandomAgent, GreedyAgent])
-def test_agents_play_legal_actions_with_the_probabilities_they_name(env_id, make):
-    agent = make(game_of(env_id), seed=0)
-    envs = gym.make_vec(env_id, num_envs=50)
-    observations, infos = envs.reset(seed=0)
-    for _ in range(20):
-        masks = infos["action_mask"].astype(bool)
-        alive = masks.any(axis=1)
-        chances = agent.action_probabilities(observations)
-        assert np.allclose(chances.sum(axis=1), alive)
-        assert (chances[~masks] == 0).all()
-        actions, _ = agent.predict(observations)
-        assert (chances[np.arange(50), actions] > 0)[alive].all()
-        observations, *_, infos = envs.step(actions)
 
 
 def test_the_greedy_agent_takes_the_highest_reward():
@@ -143,20 +115,6 @@ def test_sides_are_judged_from_their_own_point_of_view(side, win):
     row = evaluate(RandomAgent(MARKS, seed=1), "TicTacToe-v0", {"side": side}, episodes=4000)
     assert (row["side"], row["mean"]) == (side, pytest.approx(row["win"] - row["loss"]))
     assert (row["win"], row["draw"]) == pytest.approx((win, 0.12698), abs=0.035)
-
-
-def test_the_command_writes_rows(tmp_path):
-    same = evaluate("random", "Tiles2048-v0", SMALL, episodes=60)
-    for name in ("rows.csv", "rows.json"):
-        words = ("--episodes", 60, "--env-kwargs", json.dumps(SMALL), "--out", tmp_path / name)
-        typed("evaluate", "random", *words)
-    (row,) = json.loads((tmp_path / "rows.json").read_text())
-    (cells,) = read_rows(tmp_path / "rows.csv")
-    del same["moves_per_second"]
-    assert row | json.loads(json.dumps(same)) == row
-    assert row.keys() >= {"train_seed", "budget", "settings", "path", "versions", "date"}
-    assert list(cells) == list(row)
-    assert json.loads(cells["reach"]) == row["reach"]
 
 
 def test_a_truncated_game_is_a_loss_and_illegal_actions_are_told(capsys):

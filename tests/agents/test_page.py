@@ -115,7 +115,6 @@ REPLAY |= {"env": "Tiles2584-v0", "seed": 1, "actions": []}
 QUESTIONS = [
     ("/play", b"{", "JSON"),
     ("/play", b"[" * 10**5, "JSON"),
-    ("/play", START | {"seed": 5}, "seed, reset"),
     ("/play", START | {"first": 1}, "first must be at most 0, got 1"),
     ("/think", START | {"actions": ["up"]}, "action must"),
     ("/play", START | {"reset": {"board": [[1, 2, 1], [2, 1, 2]]}, "actions": [0] * 9}, "over"),
@@ -134,8 +133,8 @@ def test_a_question_that_is_none_gets_one_line_and_the_server_goes_on(served):
         assert (status, error.count("\n")) == (400, 0)
         assert named in error
         assert ask(server, "/play", START)["legal"]
-    words = ("watch", "greedy", "--serve", "--port", server.server_port)
-    assert f"port {server.server_port} " in refused(*words)
+    port = server.server_port
+    assert f"port {port} " in refused("watch", "greedy", "--serve", "--port", port)
 
 
 def test_only_pages_of_this_machine_are_answered(served):
@@ -155,9 +154,7 @@ def test_only_pages_of_this_machine_are_answered(served):
     assert request(server, "POST", "/", question)[0] == 404
     for length in (str(LARGEST + 1), "-1", "x", "9" * 99):
         assert request(server, "POST", "/play", None, Content_Length=length)[0] == 413
-    status, content = request(server, "POST", "/replay", b" " * (LARGEST + 1))
-    assert status == 413
-    assert f"{LARGEST:,}" in json.loads(content)["error"]
+    assert request(server, "POST", "/replay", b" " * (LARGEST + 1))[0] == 413
 
 
 @pytest.mark.linux
@@ -182,7 +179,7 @@ def shows(page, position):
     return (found, score) == (cells, f"score {position.info['score']:,}")
 
 
-def test_a_page_of_games_steps_scrubs_plays_and_shows_what_the_agent_thinks(opened, tmp_path):
+def test_a_page_of_games_steps_plays_and_shows_what_the_agent_thinks(opened, tmp_path):
     games = [game("optimal", seed=seed, **SMALL) for seed in (0, 1)]
     games[1].title = "<!--<script>"  # a name is no code
     write_page(games, tmp_path / "x.html")
@@ -193,14 +190,10 @@ def test_a_page_of_games_steps_scrubs_plays_and_shows_what_the_agent_thinks(open
     for key, n in {"ArrowRight": 1, "End": last, "ArrowLeft": last - 1, "Home": 0}.items():
         page.keyboard.press(key)
         assert shows(page, positions[n])
-        assert page.text_content("#move") == f"move {n:,} of {last:,}"
     values = games[1].values.of(positions[0])["optimal, value"]
     cells = page.locator("#thoughts table").first.locator("td:nth-child(2)").all_text_contents()
     numbers = [np.nan if text == "–" else float(text.replace(",", "")) for text in cells]
     assert numbers == pytest.approx(values.tolist(), nan_ok=True)
-    page.evaluate(f"get('scrub').value = {last // 2}")
-    page.evaluate("get('scrub').oninput({target: get('scrub')})")
-    assert shows(page, positions[last // 2])
     page.select_option("#speed", "64")
     page.click("#play")
     page.wait_for_function("at === length() && timer === null")
@@ -228,7 +221,6 @@ def test_a_person_plays_takes_back_saves_and_edits_on_a_phone(opened, served, tm
             swipe(*((0, -60), (60, 0), (0, 60), (-60, 0))[action])
         page.wait_for_function(f"at === {n + 1}")
         assert shows(page, watched.positions[n + 1])
-    assert page.text_content("#said").startswith("Game over")
     page.keyboard.press("u")
     page.reload()
     page.wait_for_function(f"at === {moves - 1}")
@@ -249,4 +241,3 @@ def test_a_person_plays_takes_back_saves_and_edits_on_a_phone(opened, served, tm
     assert page.evaluate("[data.tiles[board(at)[0]].label, length()]") == ["4", 0]
     page.keyboard.press("Space")
     page.wait_for_function("!game.legal[at] && timer === null", timeout=60_000)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -86,9 +86,6 @@ def test_films_and_pages_of_a_folder_of_games_are_written(tmp_path, monkeypatch)
     typed("watch", tmp_path / "games", *files)
     with Image.open(out["gif"]) as film:
         assert film.n_frames == 16
-        first = np.array(film.convert("RGB"))
-        film.seek(15)
-        assert not np.array_equal(first, np.array(film.convert("RGB")))
     assert out["mp4"].read_bytes()[4:8] == b"ftyp"
     assert sorted(tmp_path.iterdir()) == sorted([*out.values(), tmp_path / "games"])
     write_film(found, tmp_path / "x.gif", 10.0, frames=6)
