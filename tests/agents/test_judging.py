@@ -254,7 +254,8 @@ def test_the_seed_of_a_class_is_drawn_and_can_be_given(tmp_path):
 SENT = {
     "actions": (float("inf"), [[[]]], 2**64, "9" * 5000),
     "probabilities": ([2, -1, 0, 0], None, float("nan")),
-    **{"strategy": ({}, -1), "[]": ("left",)},
+    "strategy": ({}, -1),
+    "[]": ("left",),
 }
 
 
