@@ -2,34 +2,30 @@
 
 import builtins
 import inspect
+import json
 import os
 import re
 import runpy
 import shutil
 import signal
 import socket
-import subprocess
 import sys
-import venv
 from contextlib import suppress
 from pathlib import Path
 
-import gymnasium as gym
 import numpy as np
 import psutil
 import pytest
 from commands import ROOT, command, typed
-from players import FIRST_LEGAL, LOWEST, Stubborn
+from players import FIRST_LEGAL, LOWEST
 
 from baselines import evaluate, evaluate_exactly, grade, judge
 from baselines.agents import RandomAgent, Task
-from baselines.commands import grade as grade_command
 from baselines.errors import Interrupted
 from baselines.evaluation import confined, judging, submissions
 from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import Stopped
 
-MIB = 1 << 20
 ASSIGNMENT = ROOT / "benchmarks" / "lessons" / "assignment"
 ENV, SMALL = "Tiles2048-v0", {"shape": (2, 2)}
 LEFT = "def strategy(board): return 'left'"
@@ -56,21 +52,11 @@ def test_a_strategy_plays_the_games_of_evaluate_whatever_kinds_of_answers_it_giv
 
 
 @pytest.mark.parametrize("side", ["X", "O", "both"])
-@pytest.mark.parametrize("limit", [{}, {"max_episode_steps": 3}])
-def test_a_function_is_judged_by_its_source_and_its_side_wins_and_loses(side, limit):
-    options = {"side": side, **limit}
-    row = judge(free, "TicTacToe-v0", 50, 1, seconds=10**12, env_kwargs=options)
-    assert row["agent"] == "free"
-    assert row["win"] or limit
-    check_same(row, evaluate(LOWEST, "TicTacToe-v0", options, 50, 1))
-
-
-def test_a_limit_of_steps_counts_illegal_ones_and_ends_a_sliding_game():
-    options = {"max_episode_steps": 8}
-    row = judge(LEFT, ENV, 20, 1, env_kwargs=options)
-    same = evaluate(Stubborn(3), ENV, options, 20, 1)
-    assert row["illegal"] > 0
-    assert (row["quantiles"], row["reach"]) == (same["quantiles"], same["reach"])
+def test_a_function_is_judged_by_its_source_and_its_side_wins_and_loses(side):
+    for options in ({"side": side}, {"side": side, "max_episode_steps": 3}):
+        row = judge(free, "TicTacToe-v0", 50, 1, seconds=10**12, env_kwargs=options)
+        assert row["agent"] == "free"
+        check_same(row, evaluate(LOWEST, "TicTacToe-v0", options, 50, 1))
 
 
 def sends(content):
@@ -111,22 +97,16 @@ HOSTILE = {
 }
 
 
-def process_ids():
-    return {process.pid for process in psutil.process_iter()}
-
-
-def check_nothing_is_left(before):
-    """Fail if a process of a submission that has begun after some others still runs.
-
-    Those of another test at the same time have its process above them.
-    """
-    left = []
+def processes():
+    """Return the processes of submissions that no other test, at the same time, has begun."""
+    found = set()
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess):
-            if process.pid not in before and confined.__file__ in process.cmdline():
+            if confined.__file__ in process.cmdline():
                 above = (p for p in process.parents() if confined.__file__ not in p.cmdline())
-                left += [process] * (next((p.pid for p in above), 1) in (1, os.getpid()))
-    assert not left
+                if next((p.pid for p in above), 1) in (1, os.getpid()):
+                    found.add(process.pid)
+    return found
 
 
 @pytest.mark.linux
@@ -136,87 +116,53 @@ def test_a_hostile_strategy_gives_a_row_and_leaves_nothing_running(name, tmp_pat
     body, failure = HOSTILE[name]
     tmp_path.chmod(0o777)
     body = body.replace("PATH", repr(str(tmp_path / "file")))
-    before = process_ids()
-    limits = {"seconds": 1.0 if "loops" in name else 30.0, "memory": 128 * MIB}
+    before = processes()
+    limits = {"seconds": 1.0 if "loops" in name else 30.0, "memory": 128 << 20}
     row = judge(f"def strategy(board):\n    {body}", episodes=4 if failure is None else 1, **limits)
-    assert row["failed"] == (failure is not None)
     if failure is None:
-        assert row["failure"] is None
+        assert (row["failed"], row["failure"]) == (0, None)
         assert row["illegal"] >= row["repeated"] + 4 >= 4 * 9
     else:
+        assert row["failed"] == 1
         assert re.search(failure, row["failure"]), row["failure"]
         assert "OPENAI" not in row["failure"]
     assert not (tmp_path / "file").exists() or not (tmp_path / "file").stat().st_size
-    check_nothing_is_left(before)
+    assert processes() <= before
 
 
 def test_the_last_fenced_block_of_an_answer_is_judged_and_an_error_has_its_line():
     answer = f"My idea:\n```text\nup\n```\nand this is it:\n\n```python\n{LEFT}\n```\n"
-    row = judge(answer, episodes=2, seconds=60)
-    assert (row["failed"], row["illegal"] >= 20) == (0, True)
+    assert judge(answer, episodes=1, seconds=60)["illegal"] >= 10
     row = judge(answer.replace("return 'left'", "\n    return 1 / 0"), episodes=4)
     assert "(strategy, line 2)" in row["failure"]
-    assert (row["failed"], row["episodes"]) == (3, 3)
-    assert row["agent"] == "strategy, stopped with 1 game left"
+    assert (row["failed"], row["agent"]) == (3, "strategy, stopped with 1 game left")
     assert "SyntaxError" in judge("This is no program.", episodes=1)["failure"]
 
 
-def test_libraries_of_an_environment_that_is_private_are_found(tmp_path):
-    venv.create(tmp_path / "private", symlinks=True)
-    (site,) = (tmp_path / "private" / "lib").glob("python*/site-packages")
-    (site / "word.py").write_text("WORD = 'up'")
-    (site / "others.pth").write_text("\n".join([str(ROOT), *filter(None, sys.path)]))
-    (tmp_path / "private").chmod(0o700)
-    source = "import word\ndef strategy(board): return word.WORD"
-    program = f"from baselines import judge; print(judge({source!r}, episodes=1))"
-    words = [str(tmp_path / "private" / "bin" / "python"), "-c", program]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
-    assert "illegal 10" in done.stdout, done.stderr
-
-
-@pytest.mark.linux
-def test_a_strategy_sees_no_other_process_or_the_warning_says_so(capsys):
-    submissions._warn.cache_clear()
-    look = "raise ValueError((*filter(str.isdigit, os.listdir('/proc')),))"
-    row = judge(f"import os\ndef strategy(board): {look}", episodes=1)
-    if "sight of other processes" not in capsys.readouterr().err:
-        assert row["failure"] == "ValueError: ('1', '2') (strategy, line 2) (game 1)"
-
-
-@pytest.mark.parametrize("games", [0, 2])
-def test_games_that_have_ended_before_an_interruption_are_a_row(monkeypatch, games):
+def test_games_that_have_ended_before_an_interruption_are_a_row(monkeypatch):
     class Interrupting(judging.Played):
         def __init__(self, env, seed):
-            if seed == judging.game_seeds(7, 5)[games]:
+            if seed == judging.game_seeds(7, 5)[2]:
                 raise Interrupted(signal.SIGTERM)
             super().__init__(env, seed)
 
     monkeypatch.setattr(judging, "Played", Interrupting)
-    with pytest.raises(Interrupted) as stopped:
-        judge(FIRST_LEGAL, episodes=5, seed=7, seconds=60, name="first")
-    assert stopped.value.number == signal.SIGTERM
-    assert isinstance(stopped.value, Stopped) == (games > 0)
-    if games:
-        assert len(stopped.value.record.returns) == 2
-        assert stopped.value.row["agent"] == "first, stopped"
-        check_same(stopped.value.row, evaluate(LOWEST, ENV, episodes=2, seed=7))
+    with pytest.raises(Stopped) as stopped:
+        judge(FIRST_LEGAL, episodes=5, seed=7, seconds=60)
+    row = stopped.value.row
+    assert (row["agent"], stopped.value.number) == ("strategy, stopped", signal.SIGTERM)
+    check_same(row, evaluate(LOWEST, ENV, episodes=2, seed=7))
 
 
-def test_time_is_that_of_a_game_and_other_games_go_on():
-    slow = "import time\nn = 0\ndef strategy(board):\n    global n; n += 1\n"
-    slow += "    time.sleep(60 * (n > 12)); return 'wasd'[n % 4]"
-    row = judge(slow, episodes=2, seconds=1)
-    assert (row["failed"], row["failure"]) == (2, "it has used up its seconds (game 1)")
+def test_the_command_judges_a_file_whose_time_is_that_of_a_game_and_others_go_on(tmp_path):
+    path, rows = tmp_path / "slow.py", tmp_path / "rows.json"
+    late = "n.append(0); time.sleep(60 * (len(n) > 30)); return 'a'"
+    path.write_text(f"import time\nn = []\ndef strategy(board): {late}\n", encoding="utf-8-sig")
+    printed = typed("evaluate", path, "--episodes", 6, "--seconds", 1, "--out", rows)
+    assert re.search(r"(?s)slow\.py on.*it has used up its seconds", printed)
+    (row,) = json.loads(rows.read_text())
+    assert 1 < row["failed"] < 6
     assert row["mean"] > 0
-
-
-def test_the_command_judges_a_file_and_says_what_failed(tmp_path):
-    path, rows = tmp_path / "corner.py", tmp_path / "rows.json"
-    late = "n.append(0); return 1 / 0 if n[30:] else 'a'"
-    path.write_text(f"n = []\ndef strategy(board): {late}\n", encoding="utf-8-sig")
-    printed = typed("evaluate", path, "--episodes", 5, "--seconds", 3, "--out", rows)
-    assert re.search(r"(?s)corner\.py on.*ZeroDivisionError", printed)
-    assert '"repeated"' in rows.read_text()
 
 
 EXACTLY = ("--env", ENV, "--shape", 2, 2, "--exact")
@@ -228,12 +174,11 @@ class Mine:
         self.game, self.seed = game, seed
 
     def predict(self, boards, action_masks):
-        return {answer}
-"""
+        return """
 
 
 def playing(answer):
-    return CLASS.replace("{answer}", answer)
+    return f"{CLASS}{answer}\n"
 
 
 FIRST = playing("action_masks.argmax(axis=1)")
@@ -270,11 +215,11 @@ def folder_of(folder, *sources):
 
 
 def test_those_that_fail_have_a_line_and_the_others_are_graded_still(tmp_path):
-    before, folder = process_ids(), folder_of(tmp_path / "s", FIRST, *NO_GRADE, FIRST_LEGAL)
+    before, folder = processes(), folder_of(tmp_path / "s", FIRST, *NO_GRADE, FIRST_LEGAL)
     (folder / "student").mkdir()
     (folder / "student" / "agent.py").write_text(FIRST + CHANCES)
     rows = grade(folder, ENV, SMALL, exact=True, seconds=10)
-    check_nothing_is_left(before)
+    assert processes() <= before
     for row, wanted in zip(rows[1:], NO_GRADE.values(), strict=False):
         assert re.search(wanted, row["error"] or ""), row
     assert not hasattr(builtins, "TAKEN")
@@ -283,14 +228,13 @@ def test_those_that_fail_have_a_line_and_the_others_are_graded_still(tmp_path):
     graded = {row["agent"]: row for row in rows if row["error"] is None}
     assert graded.keys() == expected.keys()
     for name, agent in expected.items():
-        same = evaluate_exactly(agent, ENV, SMALL, name=name)
-        assert graded[name] | same == graded[name]
+        assert graded[name].items() >= evaluate_exactly(agent, ENV, SMALL, name=name).items()
 
 
-@pytest.mark.parametrize(
-    ("env", "options", "strategy"),
-    [("TicTacToe-v0", {"side": "O"}, FREE), (ENV, SMALL, FIRST_LEGAL)],
-)
+OF_O, OF_SMALL = ("TicTacToe-v0", {"side": "O"}, FREE), (ENV, SMALL, FIRST_LEGAL)
+
+
+@pytest.mark.parametrize(("env", "options", "strategy"), [OF_O, OF_SMALL])
 def test_sampled_games_are_those_of_evaluate(tmp_path, env, options, strategy):
     for row in grade(folder_of(tmp_path / "s", FIRST, strategy), env, options, 6, seed=3):
         same = evaluate(LOWEST, env, options, 6, seed=3, name=row["agent"])
@@ -300,23 +244,11 @@ def test_sampled_games_are_those_of_evaluate(tmp_path, env, options, strategy):
 
 
 def test_the_seed_of_a_class_is_drawn_and_can_be_given(tmp_path):
-    folder = folder_of(tmp_path / "s", playing("{}[self.seed]"))
-    given = [{}, {}, {"agent_seed": 7}]
+    folder, given = folder_of(tmp_path / "s", playing("{}[self.seed]")), ({}, {}, {"agent_seed": 7})
     rows = [grade(folder, ENV, SMALL, 1, **seed)[0] for seed in given]
-    told = [int(re.findall(r"KeyError: (\d+)", row["error"])[0]) for row in rows]
-    assert told == [row["agent_seed"] for row in rows]
-    assert told[0] != told[1]
-    assert told[2] == 7
-
-
-def test_one_rule_for_illegal_answers_holds_for_all_that_is_judged(tmp_path):
-    """It tries a cell 5 times, then the next one."""
-    source = "n = 0\ndef strategy(board):\n    global n; n += 1\n    return n // 5 % 9"
-    (row,) = grade(folder_of(tmp_path / "s", source), "TicTacToe-v0", {}, 20)
-    same = judge(source, "TicTacToe-v0", 20, seconds=60)
-    names = ("mean", "illegal", "repeated", "quantiles", "low")
-    assert [row[name] for name in names] == [same[name] for name in names]
-    assert row["illegal"] > 20
+    assert all(f"KeyError: {row['agent_seed']} " in row["error"] for row in rows)
+    assert len({row["agent_seed"] for row in rows}) == 3
+    assert rows[2]["agent_seed"] == 7
 
 
 SENT = {
@@ -343,28 +275,26 @@ def test_nothing_that_a_process_sends_ends_the_grading(tmp_path, monkeypatch, ki
 def test_each_entry_of_the_folder_has_a_line_and_a_folder_is_one_submission(tmp_path):
     hidden = ("__MACOSX/._agent.py", ".ipynb_checkpoints/agent.py", "c/.agent.py")
     first = ("b/hw1/agent.PY", "d/one.py", "d/two.py", "wide/agent.py", "=1+1.py", *hidden)
-    files = dict.fromkeys(first, FIRST) | dict.fromkeys(("c/agent.ipynb", "g.zip", "f/"), "")
+    files = dict.fromkeys(first, FIRST) | dict.fromkeys(("c/agent.ipynb", "g.zip"), "")
     files |= {
         "a/agent.py": "import helper\n" + playing("helper.first(action_masks)"),
         "a/helper.py": "def first(masks): return masks.argmax(1)\n\nclass Node: pass",
-        "e.py": FIRST_LEGAL.encode("utf-16"),
+        "e.py": FIRST_LEGAL,
         "large.py": "#" * (1 << 20 | 1),
         "wide/values.npy": "0" * (32 << 20),
     }
+    folder, out = tmp_path / "s", tmp_path / "grades.csv"
+    (folder / "f").mkdir(parents=True)
     for name, text in files.items():
-        path = tmp_path / "s" / name
-        folder = path if name.endswith("/") else path.parent
-        folder.mkdir(parents=True, exist_ok=True)
-        if folder != path:
-            path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    (tmp_path / "s" / "c" / "link.py").symlink_to(tmp_path / "s" / "e.py")
-    out = tmp_path / "grades.csv"
-    done = command("grade", tmp_path / "s", *EXACTLY, "--out", out)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-16" if name == "e.py" else None)
+    (folder / "c" / "link.py").symlink_to(folder / "e.py")
+    command("grade", folder, *EXACTLY, "--out", out)
     errors = {row["agent"]: row["error"] for row in read_rows(out)}
     assert "\n'=1+1.py," in out.read_text()
     wanted = {"c": "agent.ipynb", "d": "one.py, two.py", "f": "nothing", "g.zip": "g.zip"}
     wanted |= {"large.py": "1.0 MiB", "wide": "32 MiB"}
-    assert errors.keys() == {*wanted, "a", "b", "e.py", "=1+1.py"}, done.stderr
+    assert errors.keys() == {*wanted, "a", "b", "e.py", "=1+1.py"}
     for name, error in errors.items():
         assert wanted.get(name, "") in error
         assert bool(error) == (name in wanted), (name, error)
@@ -379,58 +309,40 @@ def strategy(board):
     os.makedirs(os.path.expanduser("~/cache"))
     import torch, baselines.agents
     found = [path for path in PATHS if Path(path).exists()]
-    kept = []
     for act in (
         "os.rename(__file__, __file__ + 'x')", "os.remove(__file__)",
         "os.mkfifo('/submission/f')", "open('/usr/x', 'w')",
     ):
         with suppress(OSError):
-            kept.append(eval(act))
-    raise ValueError(found, kept)
+            found.append(eval(act))
+    raise ValueError(found, *filter(str.isdigit, os.listdir("/proc")))
 """
 
 
 @pytest.mark.linux
 def test_a_submission_sees_itself_and_libraries_and_leaves_nothing(tmp_path, capsys):
+    """No other process and no file of others, or a warning says so."""
     submissions._warn.cache_clear()
+    folder = folder_of(tmp_path / "s", FIRST)
+    root = Path(judging.__file__).parents[2]
+    paths = [folder / "00.py", tmp_path / "socket", ASSIGNMENT, root / ".git"]
+    paths += [root / "baselines" / name for name in ("solver", "strong", "search")]
+    (folder / "01.py").write_text(SPY.replace("PATHS", repr([*map(str, paths)])))
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))
-        folder = folder_of(tmp_path / "s", FIRST)
-        root = Path(judging.__file__).parents[2]
-        paths = [folder / "00.py", tmp_path / "socket", ASSIGNMENT, root / ".git"]
-        paths += [root / "baselines" / name for name in ("solver", "strong", "search")]
-        spy = SPY.replace("PATHS", repr([*map(str, paths)]))
-        (folder / "01.py").write_text(spy)
-        row = grade(folder, ENV, SMALL, 1)[1]
-    if "use of your files" not in capsys.readouterr().err:
-        assert row["error"].startswith("ValueError: ([], [])")
+        error, warned = grade(folder, ENV, SMALL, 1)[1]["error"], capsys.readouterr().err
+    assert error.startswith("ValueError: ([], ") or "use of your files" in warned
+    assert ", '1', '2') (" in error or "sight of other processes" in warned
 
 
-def test_with_a_full_disk_the_table_is_printed_and_the_file_is_named(tmp_path, monkeypatch, capsys):
-    def full(rows, path):
-        raise OSError(28, "the disk is full", str(path))
-
-    monkeypatch.setattr(grade_command, "write_rows", full)
-    with pytest.raises(OSError, match="disk"):
-        grade_command.grade(folder_of(tmp_path / "s", "1 / 0"), out=tmp_path / "grades.csv")
-    assert "ZeroDivisionError" in capsys.readouterr().out
-
-
-def test_the_command_prints_a_table_and_writes_a_line_for_each(tmp_path):
+def test_the_command_writes_a_line_for_each_and_fails_if_none_has_a_grade(tmp_path):
     folder, out = folder_of(tmp_path / "s", "while True: pass", FIRST), tmp_path / "grades.csv"
     printed = typed("grade", folder, *EXACTLY, "--seconds", 2, "--out", out)
-    heading, columns, best, failed = printed.splitlines()
-    share = evaluate_exactly(LOWEST, ENV, SMALL)["share"]
-    assert columns.split() == ["share", "mean", "seconds"]
-    assert best.split()[:2] == ["01.py", f"{share:.2%}"]
-    rows = read_rows(out)
-    assert all(heading.endswith(f"agent seed {row['agent_seed']}") for row in rows)
-    assert (float(rows[1]["share"]), rows[1]["error"]) == (share, "")
-    assert rows[0]["error"] == "it has used up its seconds"
-    assert rows[0]["error"] in failed
+    share, (late, first) = evaluate_exactly(LOWEST, ENV, SMALL)["share"], read_rows(out)
+    assert (float(first["share"]), first["error"]) == (share, "")
+    assert late["error"] == "it has used up its seconds"
+    assert re.search(rf"(?s)01\.py +{share:.2%} .*{late['error']}", printed)
     (folder / "00.py").write_text("1 / 0")
-    printed = typed("grade", folder, "--env", "TicTacToe-v0", "--exact")
-    assert printed.splitlines()[1].split() == ["win", "draw", "loss", "worst", "seconds"]
     (folder / "01.py").unlink()
     done = command("grade", folder, *EXACTLY)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
@@ -449,7 +361,6 @@ def test_grades_before_an_interruption_are_kept(tmp_path, monkeypatch):
     out = tmp_path / "grades.csv"
     done = command("grade", folder_of(tmp_path / "s", FIRST, FIRST), *EXACTLY, "--out", out)
     assert (done.returncode, len(read_rows(out))) == (143, 1)
-    assert done.stderr == "stopped: 1 of 2 submissions graded.\n"
 
 
 def test_the_assignment_has_the_grades_that_its_page_tells(tmp_path):
@@ -460,23 +371,9 @@ def test_the_assignment_has_the_grades_that_its_page_tells(tmp_path):
         assert re.search(rf"  {row['agent']} +{row['share']:.2%} ", page)
 
 
-PROPOSED = [("Tiles2584-v0", {"shape": (2, 2)}), (ENV, {"shape": (3, 2), "spawn": {"4": 1.0}})]
-PROPOSED += [(ENV, {"shape": (2, 3), "spawn": {"2": 0.8, "4": 0.2}})]
-PROPOSED += [pytest.param("Tiles2584-v0", {"shape": (2, 3)}, marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize(("env_id", "options"), PROPOSED)
-def test_the_solution_is_optimal_in_the_games_that_its_page_proposes(env_id, options):
-    planner = runpy.run_path(ASSIGNMENT / "solution.py")["Planner"]
-    agent = planner(gym.make(env_id, **options).unwrapped.game, 0)
-    assert evaluate_exactly(agent, env_id, options)["share"] == pytest.approx(1)
-
-
 @pytest.mark.parametrize("name", ["solution", "template"])
-def test_students_tests_ask_more_than_the_template(name, monkeypatch, capsys):
+def test_students_tests_ask_more_than_the_template(name, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["test_agent.py", str(ASSIGNMENT / f"{name}.py")])
     with pytest.raises(SystemExit) as end:
         runpy.run_path(ASSIGNMENT / "test_agent.py", run_name="__main__")
-    failed = re.findall(r"^FAIL: (\w+)", capsys.readouterr().err, re.MULTILINE)
-    wanted = ["test_it_reaches_95_percent_of_the_optimum"] * (name == "template")
-    assert (failed, end.value.code) == (wanted, name == "template")
+    assert end.value.code == (name == "template")

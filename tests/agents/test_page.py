@@ -5,19 +5,16 @@ import os
 import re
 import signal
 import webbrowser
-from functools import partial
 from http.client import HTTPConnection
 from threading import Thread
 from urllib.request import urlopen
 
 import numpy as np
 import pytest
-from commands import command, refused, typed
+from commands import command, refused
 from test_watch import SMALL, game
 
-from baselines.commands.watch import games_of
-from baselines.viewing.film import write_film
-from baselines.viewing.page import LARGEST, Server, serve_page, write_page
+from baselines.viewing.page import LARGEST, Server, write_page
 from tile_envs.replay import read
 from tile_envs.sliding import RULES_2048
 from tile_envs.sliding.rules import ACTIONS
@@ -33,11 +30,11 @@ def test_a_page_holds_the_whole_game(tmp_path):
     text, played = (tmp_path / "x.html").read_text(encoding="utf-8"), watched.playthrough
     (shown,) = json.loads(re.search(r'/json">(.*?)</script>', text, re.DOTALL)[1])["games"]
     assert (shown["title"], "<!--" in text) == (watched.title, False)
-    assert shown["actions"] == played.actions
-    assert sum(shown["gains"]) == played.position.info["score"]
-    assert digits(shown["boards"]) == cells_of(played)
+    assert (shown["actions"], digits(shown["boards"])) == (played.actions, cells_of(played))
     assert [len(each["values"]) for each in shown["thoughts"]] == [len(played.positions)] * 2
     assert len(json.dumps(shown)) < 200 * len(played.positions)  # a long game opens at once
+    with pytest.raises(ValueError, match="2048 on 2×3, tic-tac-toe"):
+        write_page([watched, game("random", "TicTacToe-v0")], tmp_path / "x.html")
 
 
 def digits(boards):
@@ -46,13 +43,6 @@ def digits(boards):
 
 def cells_of(played):
     return np.array([position.state["board"] for position in played.positions]).ravel().tolist()
-
-
-def test_a_page_and_a_film_have_games_of_one_kind(tmp_path):
-    games = [game(**SMALL), game("random", "TicTacToe-v0")]
-    for write in (write_page, partial(write_film, speed=4.0)):
-        with pytest.raises(ValueError, match="2048 on 2×3, tic-tac-toe"):
-            write(games, tmp_path / "x.gif")
 
 
 @pytest.fixture
@@ -98,8 +88,7 @@ def played(server, seed, n=10**6):
     return boards, actions
 
 
-PLAYED = [("optimal", SMALL), ("greedy", {"shape": [1, 7]})]
-PLAYED += [("greedy", {"shape": [5, 3], "max_episode_steps": 9})]
+PLAYED = [("optimal", SMALL), ("greedy", {"shape": [5, 3], "max_episode_steps": 9})]
 PLAYED += [("greedy", {"shape": [2, 4], "placer": "adversary"})]
 
 
@@ -123,21 +112,15 @@ def test_two_pages_and_moves_taken_back_change_no_game(served):
 
 REPLAY = {"format": "tile-envs replay", "version": "0.2.0", "options": {}}
 REPLAY |= {"env": "Tiles2584-v0", "seed": 1, "actions": []}
-OTHER = REPLAY | {"env": "Tiles2048-v0", "options": SMALL | {"spawn": {"2": 1.0}}}
-FULL = {"board": [[1, 2, 1], [2, 1, 2]]}
 QUESTIONS = [
     ("/play", b"{", "JSON"),
     ("/play", b"[" * 10**5, "JSON"),
-    ("/play", [], "seed, reset"),
-    ("/play", START | {"seed": 5}, "seed, reset"),
     ("/play", START | {"first": 1}, "first must be at most 0, got 1"),
     ("/think", START | {"actions": ["up"]}, "action must"),
-    ("/play", START | {"reset": FULL, "actions": [0] * 101}, "over"),
+    ("/play", START | {"reset": {"board": [[1, 2, 1], [2, 1, 2]]}, "actions": [0] * 9}, "over"),
     ("/play", START | {"reset": {"board": [[1, 2, 99], [0, 0, 0]]}}, "99"),
-    ("/replay", {"name": "x.json"}, "name, text"),
     ("/replay", {"name": "x.json", "text": "{"}, "x.json: "),
     ("/replay", {"name": "x", "text": json.dumps(REPLAY)}, "another game, 2584 on 4×4"),
-    ("/replay", {"name": "x", "text": json.dumps(OTHER)}, "spawn=((2, 1.0),)"),
 ]
 
 
@@ -150,6 +133,8 @@ def test_a_question_that_is_none_gets_one_line_and_the_server_goes_on(served):
         assert (status, error.count("\n")) == (400, 0)
         assert named in error
         assert ask(server, "/play", START)["legal"]
+    port = server.server_port
+    assert f"port {port} " in refused("watch", "greedy", "--serve", "--port", port)
 
 
 def test_only_pages_of_this_machine_are_answered(served):
@@ -169,258 +154,90 @@ def test_only_pages_of_this_machine_are_answered(served):
     assert request(server, "POST", "/", question)[0] == 404
     for length in (str(LARGEST + 1), "-1", "x", "9" * 99):
         assert request(server, "POST", "/play", None, Content_Length=length)[0] == 413
-    status, content = request(server, "POST", "/replay", b" " * (LARGEST + 1))
-    assert status == 413
-    assert f"{LARGEST:,}" in json.loads(content)["error"]
-
-
-@pytest.mark.parametrize("reset", [{}, {"board": [[1, 1, 0], [2, 0, 1]], "score": 4}])
-def test_a_saved_game_is_a_replay(reset, served, tmp_path):
-    server, start = served(**SMALL), START | {"seed": str(2**64 - 1), "reset": reset}
-    actions = [ask(server, "/think", start)["chosen"]]
-    actions.append(ask(server, "/think", start | {"actions": actions})["chosen"])
-    text = ask(server, "/save", start | {"actions": actions[:1]})["text"]
-    (tmp_path / "game.json").write_text(text)
-    recorded = read(tmp_path / "game.json")
-    assert (recorded.seed, recorded.reset, [*recorded.actions]) == (2**64 - 1, reset, actions[:1])
-    shown = ask(server, "/replay", {"name": "game.json", "text": text})
-    assert shown["boards"] == ask(server, "/play", start | {"actions": actions[:1]})["boards"]
-
-
-def test_what_cannot_be_served_is_named(tmp_path, served):
-    typed("record", "random", "--episodes", 1, "--out", tmp_path)
-    assert "--serve takes an agent" in refused("watch", tmp_path, "--serve")
-    port = served().server_port
-    assert f"port {port} " in refused("watch", "greedy", "--serve", "--port", port)
+    assert request(server, "POST", "/replay", b" " * (LARGEST + 1))[0] == 413
 
 
 @pytest.mark.linux
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
-def test_a_browser_opens_the_page_and_ctrl_c_ends_its_server(number, status, monkeypatch):
+def test_a_browser_opens_the_page_and_ctrl_c_ends_its_server(monkeypatch):
     pages = []
 
     def visit(address):
         pages.append(urlopen(address).read())
-        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.BackgroundBrowser("x"))
     monkeypatch.setattr(webbrowser, "open", lambda page: Thread(target=visit, args=(page,)).start())
-    done = command("watch", "greedy", "--serve", "--port", 0)
-    assert (done.returncode, b"2048, with greedy" in pages[0]) == (status, True)
-
-
-def test_a_browser_of_the_terminal_is_not_opened(monkeypatch):
-    monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("x"))
-    monkeypatch.setattr(webbrowser, "open", pytest.fail)
-    monkeypatch.setattr(Server, "serve_forever", lambda _: None)
-    serve_page(game(), 0)
-
-
-@pytest.fixture
-def shown(opened, tmp_path):
-    """Return what opens a page of games."""
-
-    def open_page(games, **look):
-        write_page(games, tmp_path / "x.html")
-        return opened((tmp_path / "x.html").as_uri(), **look)
-
-    return open_page
+    assert command("watch", "greedy", "--serve", "--port", 0).returncode == 0
+    assert b"2048, with greedy" in pages[0]
 
 
 def shows(page, position):
-    """Tell whether a page shows the board of a position."""
+    """Tell whether a page shows the board of a position, and its score."""
     found = page.evaluate("board(at).map(kind => data.tiles[kind].label)")
-    tiles = position.state["board"].ravel()
-    return found == [str(RULES_2048.faces[tile]) if tile else "" for tile in tiles]
+    cells = [str(RULES_2048.faces[n]) if n else "" for n in position.state["board"].ravel()]
+    score = page.text_content("#score")
+    return (found, score) == (cells, f"score {position.info['score']:,}")
 
 
-def test_a_page_steps_scrubs_and_shows_the_score_of_each_position(shown):
-    watched = game(seed=1)
-    watched.title = "<!--<script>"  # a name is no code
-    page, positions = shown([watched]), watched.playthrough.positions
+def test_a_page_of_games_steps_plays_and_shows_what_the_agent_thinks(opened, tmp_path):
+    games = [game("optimal", seed=seed, **SMALL) for seed in (0, 1)]
+    games[1].title = "<!--<script>"  # a name is no code
+    write_page(games, tmp_path / "x.html")
+    page, positions = opened((tmp_path / "x.html").as_uri()), games[1].playthrough.positions
+    page.select_option("#game", "1")
+    assert page.text_content("#title") == games[1].title
     last = len(positions) - 1
-
-    def assert_shown(n):
-        assert page.text_content("#score") == f"score {positions[n].info['score']:,}"
-        assert page.text_content("#move") == f"move {n:,} of {last:,}"
-        assert shows(page, positions[n])
-
-    assert page.text_content("#title") == watched.title
-    right = [("ArrowRight", n) for n in range(1, 6)]
-    for key, n in [("Home", 0), *right, ("ArrowLeft", 4), ("End", last), ("Home", 0)]:
+    for key, n in {"ArrowRight": 1, "End": last, "ArrowLeft": last - 1, "Home": 0}.items():
         page.keyboard.press(key)
-        assert_shown(n)
-    page.evaluate(f"get('scrub').value = {last // 2}")
-    page.evaluate("get('scrub').oninput({target: get('scrub')})")
-    assert_shown(last // 2)
-    page.select_option("#speed", "64")
-    page.click("#play")
-    page.wait_for_function("at === length()", timeout=60_000)
-    assert_shown(last)
-    assert page.text_content("#play") == "Play"
-
-
-@pytest.mark.slow
-def test_a_page_shows_what_the_agent_thinks_of_each_move(shown):
-    watched = game("optimal", **SMALL)
-    page, positions = shown([watched]), watched.playthrough.positions
-    values = watched.values.of(positions[0])["optimal, value"]
+        assert shows(page, positions[n])
+    values = games[1].values.of(positions[0])["optimal, value"]
     cells = page.locator("#thoughts table").first.locator("td:nth-child(2)").all_text_contents()
     numbers = [np.nan if text == "–" else float(text.replace(",", "")) for text in cells]
     assert numbers == pytest.approx(values.tolist(), nan_ok=True)
-    page.evaluate("show(6)")
-    values = watched.values.of(positions[6])["optimal, value"]
-    low, high = (f"{limit(values):.6g}" for limit in (np.nanmin, np.nanmax))
-    assert low != high  # the span of the bars
-    assert f"from {low} to {high}" in page.locator("#thoughts h2").first.text_content()
+    page.select_option("#speed", "64")
+    page.click("#play")
+    page.wait_for_function("at === length() && timer === null")
+    assert shows(page, positions[last])
 
 
-@pytest.mark.slow
-def test_a_page_of_tic_tac_toe_and_of_several_games(shown, tmp_path):
-    typed("record", "random", "--env", "TicTacToe-v0", "--episodes", 2, "--out", tmp_path)
-    page = shown(games_of(str(tmp_path)), color_scheme="dark", **PHONE)
-    assert page.text_content("#score") == "X to play"
-    assert "exact, with perfect play" in page.text_content("#thoughts")
-    page.select_option("#game", "1")
-    page.evaluate("show(length())")
-    assert re.search("wins|draw", page.text_content("#score"))
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_a_person_plays_with_the_keyboard_and_takes_moves_back(opened, served):
+def test_a_person_plays_takes_back_saves_and_edits_on_a_phone(opened, served, tmp_path):
     watched = game("optimal", shape=[2, 2]).play_on()
-    page = opened(served("optimal", shape=[2, 2]).address)
-    keys = ["ArrowUp", "d", "ArrowDown", "A"]  # with Shift, too
+    page, moves = opened(served("optimal", shape=[2, 2]).address, **PHONE), len(watched.actions)
+    session, box = page.context.new_cdp_session(page), page.locator("#board").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def swipe(dx, dy):
+        end = {"x": x + dx, "y": y + dy}
+        for kind, points in {"Start": [{"x": x, "y": y}], "Move": [end], "End": []}.items():
+            touch = {"type": f"touch{kind}", "touchPoints": points}
+            session.send("Input.dispatchTouchEvent", touch)
+
     for n, action in enumerate(watched.actions):
         page.wait_for_function("game.thoughts[at]")
         assert page.locator("tr.chosen th").first.text_content() == [*ACTIONS][action]
-        page.keyboard.press(keys[action])
+        if n % 2:
+            page.keyboard.press(["ArrowUp", "d", "ArrowDown", "A"][action])  # with Shift, too
+        else:
+            swipe(*((0, -60), (60, 0), (0, 60), (-60, 0))[action])
         page.wait_for_function(f"at === {n + 1}")
         assert shows(page, watched.positions[n + 1])
-    assert page.text_content("#said").startswith("Game over")
-    assert page.text_content("#score") == f"score {watched.position.info['score']:,}"
-    for _ in watched.actions[2:]:
-        page.keyboard.press("u")
-    assert page.text_content("#move") == f"move 2 of {len(watched.actions)}"
-    page.select_option("#speed", "64")
-    page.click("#play")  # what has been played, and no more at the end
-    page.wait_for_function("at === length() && timer === null")
-    page.keyboard.press("n")
-    page.wait_for_function("length() === 0")
-    page.click("#step")
-    page.wait_for_function("at === 1 && timer === null")
-    page.keyboard.press("Space")
-    page.wait_for_function("!game.legal[at] && timer === null", timeout=60_000)
-
-
-@pytest.mark.slow
-def test_a_game_outlives_a_reload_and_is_saved(opened, served, tmp_path):
-    page = opened(served(**SMALL).address)
-    for n in range(1, 4):
-        page.click("#step")
-        page.wait_for_function(f"at === {n} && timer === null")
-    page.click("#back")
-    played = page.evaluate("[game.start.seed, game.actions, at]")
+    page.keyboard.press("u")
     page.reload()
-    page.wait_for_function("length() === 3")
-    assert page.evaluate("[game.start.seed, game.actions, at]") == played
+    page.wait_for_function(f"at === {moves - 1}")
     with page.expect_download() as download:
-        page.click("#save")
+        page.tap("#save")
     download.value.save_as(tmp_path / "game.json")
+    page.tap("#new")
+    page.wait_for_function("length() === 0")
     recorded = read(tmp_path / "game.json")
-    assert [str(recorded.seed), [*recorded.actions]] == played[:2]
-
-
-WAYS = ((0, -60), (60, 0), (0, 60), (-60, 0))
-
-
-def middle_of(page):
-    box = page.locator("#board").bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, box
-
-
-@pytest.mark.slow
-def test_a_move_is_a_drag_of_the_left_button_from_the_board(opened, served):
-    page, watched = opened(served(**SMALL).address), game(**SMALL).play_on()
-    (x, y, box), (dx, dy) = middle_of(page), WAYS[watched.actions[0]]
-
-    def moves_after(start, button):
-        page.mouse.move(*start)
-        page.mouse.down(button=button)
-        page.mouse.move(x, y)
-        page.mouse.up(button=button)
-        page.evaluate("turn")
-        return page.evaluate("length()")
-
-    for _ in range(2):  # before any drag, and after one
-        assert moves_after((box["x"] + box["width"] + 40, y), "left") == 0
-        assert moves_after((x - dx, y - dy), "right") == 0
-        assert moves_after((x - dx, y - dy), "left") == 1
-        page.evaluate("cut(0); show(0)")
-
-
-@pytest.mark.slow
-def test_a_person_plays_on_a_touch_screen(opened, served):
-    page, watched = opened(served(**SMALL).address, **PHONE), game(**SMALL).play_on()
-    session, (x, y, _) = page.context.new_cdp_session(page), middle_of(page)
-
-    def touch(start, move):
-        for kind, places in {"touchStart": start, "touchMove": move, "touchEnd": ()}.items():
-            points = [{"x": x + dx, "y": y + dy, "id": n} for n, (dx, dy) in enumerate(places)]
-            page.wait_for_timeout(30)  # a tap after swipes that take no time is none
-            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-    assert "swipe" in page.inner_text("#keys")
-    touch([(20, 10), (40, 20)], [(80, 40), (100, 50)])
-    page.evaluate("turn")
-    assert page.evaluate("length()") == 0  # two fingers make no move
-    for n, action in enumerate(watched.actions):
-        touch([(0, 0)], [WAYS[action]])
-        page.wait_for_function(f"at === {n + 1}")
-    assert shows(page, watched.position)
-    assert page.evaluate("scrollY") == 0
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.tap("#back")
-    page.wait_for_function(f"at === {len(watched.actions) - 1}")
-
-
-@pytest.mark.slow
-def test_boards_and_replays_are_entered_on_the_page(opened, served, tmp_path):
-    page = opened(served("minimax", "TicTacToe-v0", side="both").address, **PHONE)
-    x, y, box = middle_of(page)
-
-    def tap(cell):
-        third = box["width"] / 3
-        page.touchscreen.tap(x + (cell % 3 - 1) * third, y + (cell // 3 - 1) * third)
-
-    for cell, moves in [(4, 1), (0, 2), (4, 2), (8, 3)]:  # a cell that is taken is none
-        tap(cell)
-        page.wait_for_function(f"at === {moves}")
-    labels = page.evaluate("board(at).map(kind => data.tiles[kind].label)")
-    assert labels == ["O", "", "", "", "X", "", "", "", "X"]
+    assert (recorded.seed, [*recorded.actions]) == (watched.seed, watched.actions)
+    page.set_input_files("#file", tmp_path / "game.json")
+    page.wait_for_function(f"length() === {moves}")
     page.tap("#edit")
-    assert "tap cells" in page.inner_text("#palette")
-    page.tap("#palette button:has-text('O')")
-    tap(8)
-    page.keyboard.press("1")  # no move while a board is edited
-    page.tap("#edit")
-    page.wait_for_function("note.includes('board must be')")
-    page.tap("#palette button:has-text('X')")
-    tap(2)
+    page.tap("#palette button:text-is('4')")
+    page.touchscreen.tap(x - 20, y - 20)
     page.tap("#edit")
     page.wait_for_function("brush === null")
-    assert page.text_content("#score") == "X to play"
-    assert page.evaluate("length()") == 0
-    both = ("--env", "TicTacToe-v0", "--env-kwargs", '{"side": "both"}')
-    typed("record", "minimax", *both, "--episodes", 1, "--out", tmp_path / "games")
-    (path,) = (tmp_path / "games").iterdir()
-    page.set_input_files("#file", path)
-    page.wait_for_function("length() > 4")
-    page.keyboard.press("End")
-    assert page.text_content("#score") == "a draw"
-    assert page.text_content("#title") == f"minimax, {path.stem}"
-    (tmp_path / "bad.json").write_text("{}")
-    (tmp_path / "large.json").write_bytes(b" " * (LARGEST + 1))  # which no server is asked for
-    for name, told in (("bad", "bad.json: not a replay"), ("large", "larger than 16 MiB")):
-        page.set_input_files("#file", tmp_path / f"{name}.json")
-        page.wait_for_function(f"note.includes('{told}')")
+    assert page.evaluate("[data.tiles[board(at)[0]].label, length()]") == ["4", 0]
+    page.keyboard.press("Space")
+    page.wait_for_function("!game.legal[at] && timer === null", timeout=60_000)
