@@ -227,8 +227,9 @@ def test_a_carousel_plays_on_from_where_a_game_entered_each_stage():
     """The first sums are those that all games reach soon."""
     for stages, times in (((8,), 1 + 4), ((8, 12), 1 + 1 + 4), ((1 << 15,), 1)):
         late = {"restart": 0.0, "late_games": 1, "late_stages": stages}
-        learner = with_random_weights(made(**NOT_LEARNING | late))
+        learner = made(**NOT_LEARNING | late)
         learner.iterations = 1  # so that the late stages have begun
+        with_random_weights(learner)
         games, update = (learner.game, consecutive(0, 200)), learner._update()
         scores, _, moves, _ = learner._play(*games, update)
         same, _, alone, _ = learner._play(*games, update._replace(again=0))
