@@ -9,7 +9,7 @@ from baselines.evaluation.policies import against, policy_of
 from baselines.search import mcts
 from baselines.search.mcts import MCTSAgent
 from tile_envs.base import random_stream
-from tile_envs.tictactoe import TicTacToe, afterstates
+from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import X, solve
 
 GAME = TicTacToe()
@@ -54,12 +54,6 @@ def test_no_boards_and_boards_of_finished_games_are_answered():
         assert (answer.dtype, state) == (np.int64, "kept")
 
 
-def test_it_takes_every_win_in_one():
-    wins = afterstates(BOARDS)[1] == 1
-    can = wins.any(axis=1)
-    assert wins[can, actions()[can]].all()
-
-
 def test_mirrored_boards_have_mirrored_values():
     agent, some = MCTSAgent(GAME), BOARDS[::20]
     mirrored = agent.action_values(some[:, :, ::-1]).reshape(-1, 3, 3)[:, :, ::-1]
@@ -94,8 +88,3 @@ def test_it_never_loses_and_wins_as_often_as_published(seed, options):
         results = against(policy_of(agent, side), side)
         assert results.win >= wins
         assert results.worst == 0
-
-
-def test_a_search_can_be_beaten_if_its_seed_is_unlucky():
-    """Of the seeds 0 to 2999 this one alone, and none with 4,000 playouts kept."""
-    assert against(policy_of(MCTSAgent(GAME, 2202), "O"), "O").worst == -1

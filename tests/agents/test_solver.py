@@ -4,11 +4,13 @@ import json
 import math
 import re
 from dataclasses import replace
+from itertools import product
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from commands import command, typed
+from covering import covering
 from oracle import merge_2048, merge_2584, move
 from powers3 import RULES as POWERS3
 
@@ -16,13 +18,13 @@ from baselines import evaluate, evaluate_exactly, questions, regret
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.commands.solve import answers
 from baselines.evaluation.exact import expected
-from baselines.evaluation.policies import Outcome, against, outcome, policy_of
+from baselines.evaluation.policies import against, outcome, policy_of
 from baselines.evaluation.sampled import play
 from baselines.search.minimax import MinimaxAgent, MinimaxFirstAgent
-from baselines.solver.boards import most_boards, start_boards, tile_ages
+from baselines.solver.boards import most_boards, start_boards
 from baselines.solver.optimal import OptimalAgent
 from baselines.solver.solve import Solution, solution_of, solve
-from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
+from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.rules import ACTIONS
 from tile_envs.tictactoe import TicTacToe
 
@@ -139,9 +141,12 @@ def reachable(solution):
     return tiles.reshape(len(tiles), -1, width)
 
 
-@pytest.mark.parametrize("game", [*TINY, GAME_2048, GAME_2584], ids=str)
+@pytest.mark.parametrize(
+    "game", [*TINY, GAME_2048, GAME_2584, SlidingGame(RULES_2048, (3, 2))], ids=str
+)
 def test_no_state_has_a_bellman_residual(game):
     solution = solution_of(game)
+    assert len(solution.afterstates) < len(solution.states) <= most_boards(game)
     boards = reachable(solution)
     after, rewards, masks = game.afterstates(boards)
     after, legal = after.reshape(-1, *game.shape), masks.reshape(-1) > 0
@@ -153,13 +158,6 @@ def test_no_state_has_a_bellman_residual(game):
     best = of_actions.reshape(masks.shape).max(axis=1)
     best = np.where(masks.any(axis=1), best, 0.0)
     assert np.abs(best - solution.state_values(boards)).max() < 1e-9
-
-
-def test_a_turned_board_has_the_same_values():
-    upright = solution_of(SlidingGame(RULES_2584, (3, 2)))
-    boards = reachable(solution_of(GAME_2584))[::11]
-    turned = upright.state_values(boards.transpose(0, 2, 1))
-    assert turned == pytest.approx(solution_of(GAME_2584).state_values(boards), rel=1e-12)
 
 
 def test_optimal_play_reaches_the_optimum_and_no_agent_more():
@@ -178,44 +176,25 @@ def test_boards_that_cannot_be_reached_have_no_value():
     assert [*answers(solution, ["", " ", "a 002 2 0 0 0 0 "])] == [
         "a 002 2 0 0 0 0 = 1422.339260970"
     ]
+    for line in ("b 1 1 0", "a 1 1.5 0 0 0 0", "\x00\x07"):
+        with pytest.raises(ValueError, match="line 2"):
+            _ = [*answers(solution, ["b 1 1 0 0 0 0", line])]
 
 
-def test_a_solution_is_saved_and_loaded(tmp_path):
-    solution = solution_of(GAME_2048)
-    solution.save(tmp_path)
-    loaded, boards = Solution.load(tmp_path, GAME_2048), reachable(solution)
-    assert np.array_equal(loaded.state_values(boards), solution.state_values(boards))
-    agent = OptimalAgent(GAME_2048, solution=str(tmp_path))
-    assert agent.solution.start_value == solution.start_value
-
-
-def test_the_solution_of_another_game_and_values_out_of_order_are_refused(tmp_path):
+def test_a_solution_is_saved_and_loaded_and_another_one_refused(tmp_path):
     solution, (kept, wrong) = solution_of(TINY[0]), (tmp_path / "kept", tmp_path / "wrong")
     states, keys = solution.states, solution.states.keys
     solution.save(kept)
+    loaded, boards = Solution.load(kept, TINY[0]), reachable(solution)
+    assert np.array_equal(loaded.state_values(boards), solution.state_values(boards))
     replace(solution, states=replace(states, keys=keys[::-1].copy())).save(wrong)
     for call, named in (
-        (lambda: Solution.load(kept, GAME_2048), r"is the solution of|expected at most"),
         (lambda: Solution.load(kept, replace(TINY[0], spawn={2: 1.0})), "spawn"),
+        (lambda: OptimalAgent(GAME_2048, solution=str(kept)), "is the solution of|at most"),
         (lambda: Solution.load(wrong, TINY[0]), "do not belong together"),
-        (lambda: replace(states, keys=keys[1:]), "do not belong together"),
     ):
         with pytest.raises(ValueError, match=named):
             call()
-
-
-def test_no_game_has_more_boards_than_said():
-    for game in (*TINY, GAME_2048, GAME_2584):
-        solution = solution_of(game)
-        assert len(solution.afterstates) < len(solution.states) <= most_boards(game)
-
-
-def test_ages_add_up_in_merges():
-    for rules in (RULES_2048, RULES_2584, POWERS3):
-        ages = tile_ages(rules)
-        assert all(ages[a] + ages[b] == ages[c] for a, b, c in rules.merges)
-    threes = Rules("Threes", (0, 1, 2, 3, 6), [(1, 2, 3), (2, 1, 3), (3, 3, 4)], {1: 1.0}, 6)
-    assert tile_ages(threes).tolist() == [0, 1, 1, 2, 4]
 
 
 @pytest.mark.parametrize("game", TINY, ids=str)
@@ -247,11 +226,11 @@ def test_the_best_probability_of_a_goal_is_that_of_a_plain_recursion(game):
             assert values.max() == pytest.approx(value)
 
 
-@pytest.mark.parametrize(("goal", "percent"), [(16, 96.25), (32, 8.29), (4, 100), (2048, 0)])
-def test_the_command_prints_the_published_probability(goal, percent):
-    printed = typed("solve", "--shape", 2, 2, "--goal", goal)
-    share = float(re.search(r"probability  (\d\.\d{6}) to reach", printed)[1])
-    assert 100 * share == pytest.approx(percent, abs=0.01)
+def test_the_command_prints_the_published_probability():
+    for goal, percent in ((16, 96.25), (32, 8.29), (4, 100), (2048, 0)):
+        printed = typed("solve", "--shape", 2, 2, "--goal", goal)
+        share = float(re.search(r"probability  (\d\.\d{6}) to reach", printed)[1])
+        assert 100 * share == pytest.approx(percent, abs=0.01)
 
 
 @pytest.mark.slow
@@ -259,9 +238,6 @@ def test_the_command_prints_the_published_probability(goal, percent):
 def test_the_published_probabilities_on_3x3(goal, percent):
     solution = solve(SlidingGame(RULES_2048, (3, 3)), goal)
     assert 100 * solution.start_value == pytest.approx(percent, abs=0.005)
-
-
-# Exact evaluation.
 
 
 @pytest.mark.parametrize("make", [RandomAgent, GreedyAgent])
@@ -289,24 +265,17 @@ def test_known_pairings_come_out_exactly():
         results = against(policy_of(make(MARKS), side), side)
         assert [100 * share for share in results] == pytest.approx(percent, abs=0.0005)
         assert results.worst == (-1 if make is RandomAgent else 0)
-    assert Outcome(1.0, 0.0, 0.0).worst == 1
-
-
-def test_minimax_draws_with_itself():
-    for x in AGENTS[2:]:
-        for o in AGENTS[2:]:
-            shares = outcome(policy_of(x(MARKS), "X"), policy_of(o(MARKS), "O"))
-            assert shares == pytest.approx((0, 1, 0))
-            row = evaluate_exactly(x(MARKS), "TicTacToe-v0", {"side": "X", "opponent": o(MARKS)})
-            assert (row["win"], row["loss"], row["worst"]) == pytest.approx((0, 0, 0))
+    for x, o in product(AGENTS[2:], AGENTS[2:]):
+        shares = outcome(policy_of(x(MARKS), "X"), policy_of(o(MARKS), "O"))
+        assert shares == pytest.approx((0, 1, 0))
 
 
 MIXED = {"minimax": 0.5, "random": 0.3, "minimax_first": 0.2}
 
 
-@pytest.mark.parametrize("make", AGENTS)
-@pytest.mark.parametrize("side", ["X", "O"])
-@pytest.mark.parametrize("opponent", ["random", MIXED], ids=["random", "mixed"])
+@pytest.mark.parametrize(
+    ("make", "side", "opponent"), covering(2, AGENTS, MARKS.sides, ("random", MIXED))
+)
 def test_exact_results_are_those_of_sampled_games(make, side, opponent):
     options = {"side": side, "opponent": opponent}
     exact = evaluate_exactly(make(MARKS), "TicTacToe-v0", options)
@@ -316,10 +285,10 @@ def test_exact_results_are_those_of_sampled_games(make, side, opponent):
         assert abs(row[name] - exact[name]) <= 4 * error + 1e-9
 
 
-# Regret, and questions.
-
-
 def test_the_regret_is_what_the_moves_lose_one_by_one():
+    optimal = regret("optimal", gym.make(ENV, shape=(2, 3)))
+    assert (optimal["agent"], optimal["regret"]) == ("optimal", pytest.approx(0, abs=1e-8))
+    assert np.nanmax(optimal["losses"]) < 1e-9
     row = regret(GreedyAgent(GAME_2048), ENV, SMALL)
     exact = evaluate_exactly(GreedyAgent(GAME_2048), ENV, SMALL)
     assert row["mean"] == exact["mean"]
@@ -333,12 +302,6 @@ def test_the_regret_is_what_the_moves_lose_one_by_one():
     assert played.any(axis=1).all()
     assert len(np.unique(row["boards"].reshape(-1, 6), axis=0)) == len(row["boards"]) > 1000
     assert row["chances"].sum() == pytest.approx(exact["moves"])
-
-
-def test_optimal_play_has_no_regret_and_agents_have_names():
-    row = regret("optimal", gym.make(ENV, shape=(2, 3)))
-    assert (row["agent"], row["regret"]) == ("optimal", pytest.approx(0, abs=1e-8))
-    assert np.nanmax(row["losses"]) < 1e-9
 
 
 @pytest.mark.parametrize("goal", [None, 32])
@@ -361,14 +324,11 @@ def test_questions_have_the_values_of_the_solution(goal):
     assert len(seen) == 20
 
 
-# The commands.
-
-
 OF_2584 = ("--env", "Tiles2584-v0")
 SOLVE = ("solve", *OF_2584, "--shape", 2, 3)
 
 
-def test_the_command_prints_the_solution(tmp_path):
+def test_the_command_prints_the_solution_and_questions(tmp_path):
     for _ in range(2):  # the second time it is read
         printed = typed(*SOLVE, "--out", tmp_path / "solution")
         assert "815,828 (205,011 up to symmetry)" in printed
@@ -377,6 +337,9 @@ def test_the_command_prints_the_solution(tmp_path):
     kept = json.dumps({"solution": str(tmp_path / "solution")})
     asked = (*OF_2584, "--env-kwargs", json.dumps(SMALL), "--agent-kwargs", kept)
     assert "100.000% of the optimum" in typed("evaluate", "optimal", *asked, "--exact")
+    printed = typed("solve", "--shape", 2, 2, "--questions", 5, "--seed", 3)
+    asked = [json.loads(line) for line in printed.splitlines()]
+    assert asked == questions(ENV, 5, 3, {"shape": (2, 2)})
 
 
 def test_queries_are_answered_line_by_line_with_the_published_values(tmp_path):
@@ -392,18 +355,3 @@ def test_queries_are_answered_line_by_line_with_the_published_values(tmp_path):
     asked, values = zip(*(line.split(" = ") for line in answered), strict=True)
     assert asked == queries
     assert [*map(float, values)] == pytest.approx([*map(float, published)], abs=0.001)
-
-
-@pytest.mark.parametrize("line", ["b 1 1 0", "a 1 1.5 0 0", "c 1 1 0 0", "\x00\x07"])
-def test_a_line_that_is_no_query_is_named(tmp_path, line):
-    path = tmp_path / "queries.txt"
-    path.write_text(f"b 1 1 0 0\n{line}\n")
-    done = command("solve", "--shape", 2, 2, "--query", path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "line 2" in done.stderr
-
-
-def test_the_command_writes_questions_as_lines_of_json():
-    printed = typed("solve", "--shape", 2, 2, "--questions", 5, "--seed", 3)
-    asked = [json.loads(line) for line in printed.splitlines()]
-    assert asked == questions(ENV, 5, 3, {"shape": (2, 2)})
