@@ -89,7 +89,7 @@ TICTACTOE = drawn(opponent=OPPONENTS, side=["X", "O", "random", "both"])
 DRAWN = [("Powers3-v0", SLIDING), ("TicTacToe-v0", TICTACTOE)]
 
 
-@pytest.mark.parametrize("examples", [50, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [50, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("env_id", "options"), DRAWN)
 def test_both_engines_play_the_same_games(env_id, options, examples):
     @settings(max_examples=examples)
