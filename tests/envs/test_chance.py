@@ -31,9 +31,6 @@ def test_one_by_one_and_in_bulk_the_words_agree():
 def test_lists_of_seeds_share_no_game():
     lists = [seeds(seed, 1000) for seed in (0, 1, 2, 2**32 - 1)]
     assert len(np.unique(np.concatenate(lists))) == 4000
-    boards, _ = gym.make_vec("Tiles2048-v0", 3).reset(seed=seeds(7, 3))
-    singles = [gym.make("Tiles2048-v0").reset(seed=int(seed))[0] for seed in seeds(7, 3)]
-    assert np.array_equal(boards, singles)
 
 
 def test_choices_stay_below_n_and_are_even():
@@ -81,7 +78,6 @@ def test_nearly_full_boards_get_their_tile_too(env_id, engine):
 
 LAWS = [
     ("Tiles2048-v0", None, {1: 0.9, 2: 0.1}),
-    ("Tiles2584-v0", None, {1: 0.9, 2: 0.1}),
     ("Tiles2584-v0", {1: 0.75, 3: 0.25}, {1: 0.75, 3: 0.25}),
     ("Tiles2048-v0", {"8": 0.2, "2": 0.5, "4": 0.3}, {1: 0.5, 2: 0.3, 3: 0.2}),
     ("Tiles2048-v0", {4: 1.0, 2: 0.0}, {2: 1.0}),
@@ -99,17 +95,11 @@ def test_tiles_appear_by_the_law(env_id, spawn, law, engine):
         assert chisquare(counts, [50_000 * p for p in law.values()]).pvalue > 0.01
 
 
-def test_start_boards_hold_the_tiles_asked_for(engine):
-    def start_boards(n, **options):
-        envs = gym.make_vec("Tiles2048-v0", n, engine=engine, **options)
-        return envs.reset(seed=0)[0].reshape(n, -1)
-
-    filled = start_boards(5000) > 0
-    assert (filled.sum(axis=1) == 2).all()
-    assert chisquare(filled.sum(axis=0)).pvalue > 0.01
-    fixed = start_boards(500, start_tiles=[2, 2, 64])
-    assert (np.sort(fixed)[:, -4:] == [0, 1, 1, 6]).all()
-    assert (start_boards(9, shape=(2, 2), start_tiles=4) > 0).all()
+def test_start_boards_hold_the_tiles_asked_for_anywhere(engine):
+    options = {"engine": engine, "start_tiles": [2, 2, 64]}
+    boards = gym.make_vec("Tiles2048-v0", 5000, **options).reset(seed=0)[0].reshape(-1, 16)
+    assert (np.sort(boards)[:, -4:] == [0, 1, 1, 6]).all()
+    assert chisquare((boards > 0).sum(axis=0)).pvalue > 0.01
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (5, 2)])

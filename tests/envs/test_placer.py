@@ -47,15 +47,6 @@ def test_the_adversary_takes_the_cells_that_leave_the_player_the_least(rules, sh
     assert len({len(cells) for cells in expected}) > 2
 
 
-def test_a_cell_that_blocks_the_best_merge_is_the_only_choice():
-    """Between the two 512s; values without the tile on its cell would be the same everywhere."""
-    board = np.array([[[9, 0, 9, 3], [1, 3, 2, 4], [2, 4, 1, 0], [1, 3, 2, 0]]])
-    game = SlidingGame(RULES_2048, placer="adversary")
-    replies = game.replies(game.afterstates(board)[0][:, DOWN])
-    assert replies.boards[:, 0, 1].tolist() == [1, 2]
-    assert replies.probabilities.tolist() == [0.9, 0.1]
-
-
 @pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules.name)
 def test_replies_are_the_worst_cells_of_each_tile(rules):
     game = SlidingGame(rules, (3, 3), placer="adversary")
@@ -100,14 +91,6 @@ def test_a_word_makes_the_same_tile_with_every_placer(shape, engine):
     assert all(np.array_equal(tiles[0], others) for others in tiles)
 
 
-def test_start_tiles_are_placed_uniformly_whatever_the_placer(engine):
-    starts = [
-        gym.make_vec("Tiles2584-v0", 50, placer=placer, start_tiles=3, engine=engine).reset(seed=1)
-        for placer in ("random", "adversary", Answering(ValueError("not asked")))
-    ]
-    assert all(np.array_equal(boards, starts[0][0]) for boards, _ in starts)
-
-
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_an_object_is_asked_once_a_step_for_the_games_in_which_a_tile_appears(mode):
     n, placer = 8, LastCell()
@@ -132,15 +115,6 @@ def test_an_object_is_asked_once_a_step_for_the_games_in_which_a_tile_appears(mo
         ends += ended.sum()
         over = ended & (mode == "NextStep")
     assert ends > 5
-
-
-def test_an_object_plays_alike_in_single_and_vector_environments():
-    many = gym.make_vec("Tiles2584-v0", 3, placer=LastCell())
-    single = gym.make_vec("Tiles2584-v0", 3, vectorization_mode="sync", placer=LastCell())
-    many.reset(seed=0), single.reset(seed=0)
-    for _ in range(200):
-        actions = many.sample_legal_actions()
-        assert np.array_equal(many.step(actions)[0], single.step(actions)[0])
 
 
 NAMED = r"Answering .* \[\[1, 2\], \[3, 0\]\], got 0"

@@ -5,26 +5,19 @@ import tracemalloc
 
 import gymnasium as gym
 import numpy as np
-import powers3  # registers the game of powers of three
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell
+from test_envs import every_variant
 
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.games import make
 from tile_envs.replay import Playthrough, Replay, begin, play_through, read, replay_of, write
-from tile_envs.sliding import RULES_2584, SlidingEnv
 
 GOOD = {"format": "tile-envs replay", "version": Replay("", 0).version}
 GOOD |= {"package": f"tile-envs {__version__}", "env": "TicTacToe-v0", "options": {"side": "both"}}
 GOOD |= {"seed": 5, "actions": [4, 0, 8]}
-BOX = {"shape": [2, 3], "spawn": {"1": 0.75, "3": 0.25}, "max_illegal": 3}
-STARTS = {"shape": [1, 5], "starts": [[[1, 2, 0, 2, 2]], [[9, 0, 0, 0, 0]]]}
-MIXTURE = {"opponent": {"minimax": 0.8, "random": 0.2}, "side": "random"}
-VARIANTS = [("Tiles2048-v0", {}), ("Tiles2584-v0", BOX), ("Tiles2048-v0", {"placer": "adversary"})]
-VARIANTS += [("Tiles2048-v0", STARTS), ("Tiles2048-v0", {"shape": [5, 5]})]
-VARIANTS += [("TicTacToe-v0", MIXTURE), ("TicTacToe-v0", {"side": "both"})]
 
 
 @pytest.fixture
@@ -46,8 +39,9 @@ def same(one, other):
     return data_equivalence(one[1:], other[1:], exact=True)
 
 
-@pytest.mark.parametrize(("env_id", "options"), VARIANTS)
+@every_variant
 def test_a_game_is_its_seed_and_its_actions_even_those_taken_back(env_id, options, path):
+    options = json.loads(json.dumps(options))
     for seed in range(0, 20, 2):
         game = played(env_id, options, seed, n_actions=10 * seed)
         replay, last = replay_of(game), game.position
@@ -118,16 +112,8 @@ def test_a_file_may_name_its_player(path):
 
 def test_a_file_of_a_version_without_the_package_is_read(path):
     entries = {name: entry for name, entry in GOOD.items() if name != "package"}
-    text = json.dumps(entries | {"version": "0.1.0"})
-    path.write_text(text, encoding="utf-8-sig")
-    replay = read(path)
-    assert (replay.version, replay.package) == ("0.1.0", "")
-
-
-def test_a_game_that_no_id_names_has_no_replay():
-    for env in (gym.make("Powers3-v0", rules=RULES_2584), SlidingEnv(rules=powers3.RULES)):
-        with pytest.raises(UsageError, match=r"no replay.* register_game\(id, rules\)"):
-            replay_of(Playthrough(env.unwrapped, 0))
+    path.write_text(json.dumps(entries | {"version": "0.1.0"}), encoding="utf-8-sig")
+    assert (read(path).version, read(path).package) == ("0.1.0", "")
 
 
 def test_what_could_not_be_read_is_not_written_over_a_good_file(path):
@@ -147,14 +133,12 @@ def test_what_could_not_be_read_is_not_written_over_a_good_file(path):
 DAMAGED = [
     *(("2048!", "not JSON"), ("[" * 100_000, "not JSON")),
     ({"format": "chess"}, "'chess'"),
-    ({"color": 1}, "unknown: color; expected format, "),
     ({"env": "Chess-v0"}, "'Chess-v0'.*Tiles2048-v0"),
     ({"options": {"size": 4}}, "'size' of TicTacToe-v0.*'opponent'"),
     ({"options": {"starts": "/etc/passwd"}}, "the board goes to .reset."),
     ({"options": {"render_mode": "human"}}, "'render_mode'"),
     ({"version": "99.1.0"}, r"version 99\.1\.0"),
     ({"reset": {"board": [[1]]}}, r"board .*\(1, 1\)"),
-    ({"seed": None}, "seed"),
     ({"seed": -1}, "seed .* -1"),
     ({"actions": 4}, '"actions" .* 4'),
     ({"actions": [4, 9]}, "action 2 of 2: .* 9"),

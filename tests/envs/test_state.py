@@ -55,29 +55,6 @@ def test_a_state_or_a_copy_plays_on_as_the_game_would_have(env_id, options):
         other.step(0)
 
 
-@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0"])
-def test_a_game_starts_from_any_board_and_score(env_id):
-    board = np.array([[5, 4, 3, 2], [0, 0, 0, 0], [1, 0, 0, 1], [0, 0, 0, 0]])
-    env, envs = gym.make(env_id), gym.make_vec(env_id, 2)
-    observation, info = env.reset(seed=0, options={"board": board, "score": 1000})
-    assert np.array_equal(observation, board)
-    assert (info["score"], info["max_tile"]) == (1000, env.unwrapped.game.rules.faces[5])
-    boards = np.stack([board, board.T])
-    for given in ({"board": boards, "score": np.array([1, 2])}, {"board": board.tolist()}):
-        observations, infos = envs.reset(seed=0, options=given)
-        assert (observations == given["board"]).all()
-        assert (infos["score"] == given.get("score", 0)).all()
-
-
-def test_a_masked_reset_sets_only_its_own_boards():
-    envs = gym.make_vec("Tiles2048-v0", 3, autoreset_mode="Disabled")
-    before, _ = envs.reset(seed=0)
-    boards, mask = np.full((3, 4, 4), 3), np.array([False, True, False])
-    after, infos = envs.reset(options={"board": boards, "reset_mask": mask})
-    assert np.array_equal(after, np.where(mask[:, None, None], boards, before))
-    assert np.array_equal(infos["_score"], mask)
-
-
 OTHER_OPTIONS = {
     "Tiles2048-v0": [{"shape": (3, 4)}, {"spawn": {2: 0.8, 4: 0.2}}, {"start_tiles": 3}]
     + [{"placer": placer} for placer in ("adversary", LastCell())],
@@ -132,12 +109,9 @@ def test_only_a_state_of_an_equal_game_is_taken_and_no_other_changes_anything(en
     assert equal(env.get_state(), state)
 
 
-@pytest.mark.parametrize("env_id", ["Tiles2048-v0", "TicTacToe-v0"])
-def test_one_legal_action_is_drawn_as_those_of_many(env_id):
-    env, envs = gym.make(env_id).unwrapped, gym.make_vec(env_id, 1)
-    env.reset(seed=0), envs.reset(seed=0)
-    env.action_space.seed(1), envs.action_space.seed(1)
+def test_one_legal_action_is_drawn_as_those_of_many():
+    env, envs = gym.make("TicTacToe-v0").unwrapped, gym.make_vec("TicTacToe-v0", 1)
+    for each in (env, envs):
+        each.reset(seed=0), each.action_space.seed(1)
     for _ in range(3):
-        action = env.sample_legal_action()
-        assert [action] == envs.sample_legal_actions().tolist()
-        env.step(action), envs.step([action])
+        assert [env.sample_legal_action()] == envs.sample_legal_actions().tolist()

@@ -3,15 +3,10 @@
 import random
 from contextlib import suppress
 from itertools import product
-from types import SimpleNamespace
 
-import gymnasium as gym
 import numpy as np
 import pytest
-from commands import ROOT
 
-from baselines.training.run_folder import Run
-from tile_envs.plug.text import TextEnv
 from tile_envs.sliding import RULES_2048, RULES_2584, SlidingGame
 from tile_envs.sliding.rules import ACTIONS, rules_2048
 from tile_envs.text import parse, read_board, show, show_hex, show_line
@@ -36,17 +31,14 @@ def test_all_boards_of_2x2_are_read_back(name, tiles):
             assert np.array_equal(read_board(game, text), board)
 
 
-@pytest.mark.parametrize(
-    "game",
-    [SlidingGame(rules_2048((5, 6)), shape=(5, 6)), SlidingGame(RULES_2584, shape=(4, 8))],
-    ids=["2**29", "Fibonacci's last"],
-)
+LARGE = SlidingGame(rules_2048((5, 6)), shape=(5, 6)), SlidingGame(RULES_2584, shape=(4, 8))
+
+
+@pytest.mark.parametrize("game", LARGE, ids=["2**29", "Fibonacci's last"])
 def test_every_face_is_read_back_in_every_notation(game):
     board = np.resize(np.arange(game.rules.largest + 1), game.shape)
     faces = game.faces(board)
-    assert faces.dtype == np.int64
     assert faces.max() in (2**29, 2178309)
-    assert np.array_equal(faces, np.array(game.rules.faces)[board])
     assert np.array_equal(game.indices(faces), board)
     picture = game.draw(board, "ansi").split("\n", 1)[1]
     line = show_line(game, board)
@@ -54,9 +46,7 @@ def test_every_face_is_read_back_in_every_notation(game):
     notations += [faces, faces.tolist(), str(faces.tolist()), np.array2string(faces, threshold=99)]
     notations += ["\r\n".join(f"|{'|'.join(f'{face:^9}' for face in row)}|" for row in faces)]
     for text in notations:
-        read = read_board(game, text)
-        assert read.dtype == np.uint8
-        assert np.array_equal(read, board)
+        assert np.array_equal(read_board(game, text), board)
 
 
 def test_all_positions_of_tic_tac_toe_are_read_back():
@@ -75,17 +65,12 @@ def test_grids_are_aligned_and_cells_numbered():
 
 
 MOVES = [
-    ("up", "up", "w", "[Up]", "<move>up</move>", "<move>[up]</move>", "I press `up`"),
-    ("up", "Up.", "UP!", "**up**", "*Up*.", "`up`", "'up'", "**[up]**", "In a <move> tag: [up]."),
-    ("up", '[{"action": {"move": "up"}}]', '<answer>{"move": "up"}</answer>'),
-    ("up", "```\nup\n```", "So:\n```text\r\nup\r\n```"),
-    ("right", " RIGHT\n", "d", "<ANSWER> d </ANSWER>", "{'action' : 'D'}"),
-    ("right", "<think>[up]? left?</think> right"),
-    ("down", "S", "[ s ]", r"$\boxed{\text{Down}}$", "I go **down**, yes, down."),
+    ("up", "w", "[Up]", "<move>[up]</move>", "I press `up`", "UP!", "**up**", "'up'", "**[up]**"),
+    ("up", '<answer>[{"action": {"move": "up"}}]</answer>', "So:\n```text\r\nup\r\n```"),
+    ("right", " RIGHT\n", "<ANSWER> d </ANSWER>", "{'action' : 'D'}", "<think>[up]</think> right"),
+    ("down", "[ s ]", r"$\boxed{\text{Down}}$", '```json\n{"move":"s", "reason": "not up"}\n```'),
     ("down", "The board [2 4 8] has [two] rows, so not left but [down]."),
-    ("down", '{"move": "down", "reason": "not left"}', '```json\n{"move":"s"}\n```'),
-    ("down", "<think>up</think><thinking>up</thinking> [s]"),
-    ("left", "a", r"\boxed{left}", "<move>left", "[<action>Left.]", '{"move": "left', '["left"]'),
+    ("left", r"\boxed{left}", "<move>left", "[<action>Left.]", '{"move": "left', '["left"]'),
     ("left", "[up]? </think>\n[left]", "[left] <THINK>[up] or"),
 ]
 
@@ -119,7 +104,6 @@ def test_words_in_free_text_count_where_a_match_is_asked_for():
     assert (parse(GAME, text, match="first"), parse(GAME, text, match="last")) == (0, 3)
     assert parse(GAME, "left? <move>up</move> <move>down</move> right", match="last") == 2
     assert parse(CROSSES, "not 4 but 8", match="last") == 8
-    assert parse(GAME, "[up, left]", match="last") == parse(GAME, "*up or left*", match="last") == 3
 
 
 def test_cells_are_numbers_and_illegal_actions_are_refused_with_the_legal_ones():
@@ -157,9 +141,3 @@ LONG += [("<answer>", r"\boxed{"), (r"\boxed{" + "\\", "a"), ('{"move":', " "), 
 def test_an_answer_of_any_length_is_refused_in_linear_time(start, piece):  # otherwise, it hangs
     with pytest.raises(ValueError, match=r"read|is no move"):
         parse(GAME, start + piece * (300_000 // len(piece)) + "<")
-
-
-def test_rounded_values_are_warned_of_where_regrets_are_rewards():
-    values = SimpleNamespace(action_values=len, run=Run.read(ROOT / "baselines/strong/2048"))
-    with pytest.warns(UserWarning, match="exported network are rounded"):
-        TextEnv(gym.make("Tiles2048-v0"), reward="regret", values=values)

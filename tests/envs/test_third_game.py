@@ -1,18 +1,15 @@
 """A third game is data: the powers of three, through the public API alone, in every agent."""
 
 import json
-from dataclasses import asdict, replace
 
 import gymnasium as gym
 import numpy as np
-import powers3
 import pytest
 from commands import TESTS, python, typed
 
-from baselines import evaluate, evaluate_exactly, load, train
+from baselines import evaluate, load
 from baselines.players import open_player
-from baselines.training.run import config_for
-from tile_envs.sliding import RULES_2048, Rules, SlidingEnv, register_game
+from tile_envs.sliding import Rules
 from tile_envs.sliding.game import SlidingGame
 
 ENV = "Powers3-v0"
@@ -30,19 +27,6 @@ def test_the_largest_reward_is_paid_in_full(engine):
     assert info["max_tile"] == 129_140_163
     full = np.full((1, 4, 4), 16)
     assert env.unwrapped.game.afterstates(full)[1].tolist() == [[8 * 129_140_163] * 4]
-
-
-def test_text_and_picture():
-    game = gym.make(ENV).unwrapped.game
-    text = game.draw([[0, 1, 2, 3], [17, 7, 0, 0], [0] * 4, [0] * 4], "ansi", 24)
-    assert all(word in text for word in ("Powers3  score 24", "129140163", "2187"))
-    pictures = [game.draw(np.full((4, 4), tile), "rgb_array") for tile in range(18)]
-    assert len({picture.tobytes() for picture in pictures}) == 18
-
-
-def test_agents_without_training_play():
-    random, greedy = (evaluate(name, ENV, episodes=50)["mean"] for name in ("random", "greedy"))
-    assert greedy > 1.2 * random > 0
 
 
 BRIEFLY = "--games 30 --width 8 --hidden 8 --learning-starts 64 --batch-size 16 --n-envs 8"
@@ -90,34 +74,10 @@ def test_a_folder_says_which_module_it_needs(runs):
     told = python("-c", PROGRAM, runs / "ntuple", cwd=TESTS).stdout
     assert "powers3: import it first, with --import" in told
     assert f"ntuple on {ENV}" in told
-    assert "reach_2187" in (runs / "ntuple" / "progress.csv").read_text()  # the goal of the game
-
-
-def test_it_has_the_presets_of_its_kind():
-    for agent in ("ntuple", "dqn", "ppo"):
-        usual, own = (config_for(agent, env) for env in ("Tiles2048-v0", ENV))
-        assert own.settings == usual.settings == config_for(agent, ENV, preset="default").settings
-        assert own.preset == "preset default of sliding games"
-    small = config_for("qtable", ENV, SMALL)
-    assert (small.preset, small.settings["initial"]) == ("preset small of sliding games", None)
-
-
-def test_values_of_small_boards_of_it_begin_at_the_most_that_a_game_pays():
-    learner = train("qtable", ENV, {"shape": [2, 3]}, games=10)
-    most = sum(2 ** (7 - tile) * 3**tile for tile in range(2, 8))
-    assert learner.config.settings["initial"] == most
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("agent", ["ntuple", "qtable"])
-def test_small_boards_of_it_are_learned(agent):
-    learner = train(agent, ENV, {"shape": [2, 3]}, games=200_000)
-    assert evaluate_exactly(learner, ENV, {"shape": [2, 3]})["share"] > 0.95
 
 
 GOOD = {"name": "Chain", "faces": (0, 1, 2, 4, 8), "spawn": {1: 1.0}, "goal": 4}
 GOOD["merges"] = [(1, 1, 2), (2, 2, 3)]  # the chain ends early: 4s do not merge
-PAINTED = replace(powers3.RULES, palette=asdict(RULES_2048.palette))
 
 
 def test_a_chain_of_merges_may_end_early():
@@ -127,22 +87,6 @@ def test_a_chain_of_merges_may_end_early():
     assert after[0, 3, :2].tolist() == [[3, 3, 3, 0], [2, 0, 0, 0]]
     assert rewards[0, 3] == 6
     assert game.largest_tile == 3
-
-
-def test_colors_are_seen_but_are_no_rules():
-    rules = powers3.RULES, PAINTED
-    plain, painted = (SlidingEnv(rules=each, render_mode="rgb_array") for each in rules)
-    plain.reset(seed=0)
-    painted.set_state(plain.get_state())
-    assert painted.game.tables is plain.game.tables
-    assert not np.array_equal(painted.render(), plain.render())
-
-
-def test_an_id_belongs_to_one_game():
-    register_game(ENV, powers3.RULES)  # the same once more
-    for taken, rules in ((ENV, PAINTED), ("Tiles2048-v0", powers3.RULES)):
-        with pytest.raises(ValueError, match="is registered already, with other rules or colors"):
-            register_game(taken, rules)
 
 
 def test_rewards_of_a_move_are_bounded_by_the_board():

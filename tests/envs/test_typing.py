@@ -11,9 +11,8 @@ from commands import ROOT, python
 SCRIPT = Path(__file__).with_name("typed_script.py")
 
 
-def test_the_script_runs(capsys):
+def test_the_script_runs():
     runpy.run_path(str(SCRIPT))
-    assert capsys.readouterr().out.startswith("AutoresetMode.NEXT_STEP ('X', 'O')")
 
 
 @pytest.mark.slow
@@ -29,8 +28,7 @@ def test_mypy_accepts_the_script(tmp_path):
 @pytest.mark.slow
 def test_pyright_accepts_the_script(tmp_path):
     pytest.importorskip("pyright", reason="needs pyright: pip install pyright")
-    script = tmp_path / SCRIPT.name
-    script.write_text(SCRIPT.read_text())
+    (tmp_path / SCRIPT.name).write_text(SCRIPT.read_text())
     # Type checkers do not follow the import hook of an editable installation.
     settings = {"extraPaths": [str(ROOT)], "typeCheckingMode": "strict"}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
