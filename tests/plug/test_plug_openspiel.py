@@ -4,13 +4,12 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from players import Stubborn
 
 pytest.importorskip("pyspiel", reason="needs tile-envs[openspiel]")
 
 import pyspiel
 
-from baselines.agents import GreedyAgent, RandomAgent
+from baselines.agents import GreedyAgent
 from baselines.search.minimax import MinimaxAgent
 from benchmarks.libraries import openspiel as program
 from benchmarks.libraries.openspiel import ENDLESS
@@ -134,20 +133,3 @@ def test_minimax_never_loses_to_openspiels_bots(seat):
         returns.append(pyspiel.evaluate_bots(start.clone(), bots, seed)[seat])
     assert min(returns) >= 0
     assert np.mean(returns) > (0.85, 0.65)[seat]
-
-
-def refusal(agent, game, *actions):
-    """Return why a bot does not step after actions."""
-    state = pyspiel.load_game(game).new_initial_state()
-    for action in actions:
-        state.apply_action(action)
-    with pytest.raises(ValueError, match=r"\A.*\Z") as refused:
-        AgentBot(agent).step(state)
-    return str(refused.value)
-
-
-def test_what_an_agent_cannot_play_is_refused():
-    assert "Stubborn played 0, which is illegal" in refusal(Stubborn(0), "tic_tac_toe", 0)
-    assert "chance node" in refusal(RandomAgent(SLIDING), "2048")
-    assert "tic-tac-toe, not 2048 on 4×4" in refusal(RandomAgent(TICTACTOE), "2048", 0, 2)
-    assert "'connect_four'" in refusal(RandomAgent(TICTACTOE), "connect_four")

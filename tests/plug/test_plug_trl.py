@@ -100,15 +100,3 @@ def test_equal_calls_meet_equal_boards_in_a_group(tmp_path):
         assert score == info["score"]
     first, second = (group[0][0][-1] for group in told.values())
     assert first != second
-
-
-def test_rows_need_a_seed_and_a_game_that_is_over_takes_no_move():
-    game = TilesTool()
-    with pytest.raises(ValueError, match="each row needs a seed"):
-        game.reset(prompt="…")
-    game.reset(seed=0)
-    for _ in range(10):
-        with pytest.raises(ValueError, match="read no move in 'jump': expected one of"):
-            game.move("jump")
-    with pytest.raises(ValueError, match="the game is over"):
-        game.move("up")

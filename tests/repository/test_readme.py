@@ -36,7 +36,10 @@ IMPORTS = ast.Import, ast.ImportFrom
 TINY = {
     "ntuple": "--network 01 --games 20 --iteration-games 10",
     "qtable": "--games 1000",
-    "dqn": "--games 2 --n-envs 8 --width 4 --hidden 4 --learning-starts 32 --replay-steps 2",
+    "dqn": (
+        "--games 2 --n-envs 8 --width 4 --hidden 4 --learning-starts 32 --replay-steps 2 "
+        "--buffer-size 6000"
+    ),
     "ppo": "--games 2 --n-envs 4 --width 4 --hidden 4 --n-steps 16 --batch-size 16",
     "my_agent:Cells": "--games 200",
 }
