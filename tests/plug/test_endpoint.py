@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from urllib.request import OpenerDirector
@@ -148,16 +147,3 @@ def test_a_key_goes_to_the_endpoint_that_it_is_for(tmp_path, monkeypatch, url, k
     with pytest.raises(ValueError, match="gives no answer"):
         LanguageModel(GAME, url=url, key=key, retries=0).predict(BOARDS)
     assert seen[0].get_header("Authorization") == (f"Bearer {KEY}" if sent else None)
-
-
-def test_no_request_is_sent_again_after_an_error_of_another(server, monkeypatch):
-    monkeypatch.setattr("tile_envs.plug.language_model.FIRST_WAIT", 20.0)
-    server.answers = lambda prompt: (503, "busy") if "X O 2" in prompt else (401, "no")
-    before, boards = threading.active_count(), np.zeros((2, 3, 3), np.int8)
-    boards[1, 0] = 1, -1, 0
-    with pytest.raises(ValueError, match="answers 401"):
-        LanguageModel(GAME, url=server.url, retries=1).predict(boards)
-    end = time.monotonic() + 10
-    while threading.active_count() > before:
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -70,13 +70,3 @@ def test_a_hundred_games_of_clients_at_once_are_those_of_gymnasium(url):
     with ThreadPoolExecutor(4) as pool:
         played = pool.map(play, [url] * 4, [list(range(n, n + 25)) for n in (0, 25, 50, 75)])
         assert min(played) > 1_000
-
-
-def test_a_wrong_answer_is_told_and_changes_nothing(url):
-    with TilesEnv(base_url=url).sync() as env:
-        before = env.reset(seed=0).observation
-        after = env.step(TilesAction(move="jump")).observation
-        said, _, rest = after.text.partition("\n")
-        assert said == f"read no move in 'jump': expected one of {', '.join(before.legal_moves)}."
-        assert (rest, after.board) == (before.text, before.board)
-        assert (after.metadata["wrong"], before.metadata["wrong"]) == (True, False)

@@ -106,11 +106,6 @@ def test_a_game_starts_from_a_board():
     assert seen(env, "player_2") == ([[-1, -1, 0], [1, 0, 0], [0, 0, 0]], [0, 0, 1, 0, *[1] * 5])
     env.step(8), env.step(2)
     assert env.rewards == {"player_1": 1, "player_2": -1}
-    env = start(env, board=[[1, 1, 1], [-1, -1, 0], [0, 0, 0]])
-    assert all(env.terminations.values())
-    for _ in env.agent_iter():
-        assert env.last()[1] == 0
-        env.step(None)
 
 
 def test_the_program_learns_by_self_play():

@@ -118,11 +118,10 @@ def test_algorithms_learn_from_it_what_they_learn_from_single_environments(algor
 def test_attributes_are_those_of_one_or_several_games_and_the_same_for_all():
     envs = games()
     envs.reset()
-    for indices, n in ((np.int64(-1), 1), ([0, 3], 2), (None, N)):
-        assert envs.get_attr("max_illegal", indices) == [100] * n
-        assert envs.env_is_wrapped(Monitor, indices) == [True] * n
-        own = envs.games.seeds if indices is None else envs.games.seeds[indices]
-        assert envs.get_attr("seeds", indices) == np.ravel(own).tolist()
+    assert envs.get_attr("max_illegal") == [100] * N
+    assert envs.env_is_wrapped(Monitor) == [True] * N
+    for indices, which in ((np.int64(-1), [-1]), ([0, 3], [0, 3]), (None, slice(None))):
+        assert envs.get_attr("seeds", indices) == envs.games.seeds[which].tolist()
         masks = [masks() for masks in envs.get_attr("action_masks", indices)]
         assert np.array_equal(masks, envs.env_method("action_masks", indices=indices))
     for wrong in ([0, -6], "0"):
