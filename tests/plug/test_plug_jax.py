@@ -194,10 +194,8 @@ def test_what_numpy_refuses_or_there_is_not_in_jax_is_refused(env_id):
 def test_an_environment_that_was_used_is_pickled(env_id):
     from tile_envs.jax import pgx_env
 
-    env, shell = make(env_id, max_illegal=3), pgx_env(env_id)
-    for used in (env, shell.env):
-        used.step(used.begin(7), 0)
-    assert pickle.loads(pickle.dumps(env)) == env
+    shell = pgx_env(env_id)
+    shell.env.step(shell.env.begin(7), 0)
     assert pickle.loads(pickle.dumps(shell)).env == shell.env
 
 
@@ -319,7 +317,6 @@ def test_gymnax_plays_the_game_of_a_key_and_begins_another_in_the_step_that_ends
 
     env, params = gymnax_env("Tiles2048-v0", shape=(2, 2))
     assert env.observation_space(params).shape == (2, 2)
-    assert pickle.loads(pickle.dumps(env)).env == env.env
     assert gymnax.make("TicTacToe-v0", side="both")[0].num_actions == 9
     game = make("Tiles2048-v0", shape=(2, 2)).game
     log, old = LogWrapper(env), LegacyStepAPIWrapper(env)
@@ -394,9 +391,3 @@ def test_the_code_of_the_page_runs():
     page = (ROOT / "tile_envs" / "README.md").read_text()
     (block,) = (b for b in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import jax" in b)
     exec(compile(block, "README.md", "exec"), {})
-
-
-def test_speeds_are_measured_after_a_comparison_with_numpy():
-    from benchmarks.speed.accelerator import same_steps
-
-    assert same_steps(50, 20) == 1_000

@@ -35,7 +35,7 @@ def tokenizer():
     return made
 
 
-def trainer(folder, **options):
+def trainer(folder):
     words = tokenizer()
     sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2}
     heads = {"num_attention_heads": 2, "num_key_value_heads": 2}
@@ -43,12 +43,13 @@ def trainer(folder, **options):
     prompt = [{"role": "user", "content": instructions(gym.make("Tiles2048-v0").unwrapped.game)}]
     sizes = {"per_device_train_batch_size": 4, "num_generations": 2}
     quiet = {"use_cpu": True, "bf16": False, "report_to": [], "save_strategy": "no"}
+    quiet |= {"max_steps": 1, "max_completion_length": 4000}
     return Scripted(
         model=AutoModelForCausalLM.from_config(config),
         processing_class=words,
         environment_factory=TilesTool,
         train_dataset=Dataset.from_list([{"prompt": prompt, "seed": seed} for seed in SEEDS]),
-        args=trl.GRPOConfig(output_dir=str(folder), **sizes, **quiet, **options),
+        args=trl.GRPOConfig(output_dir=str(folder), **sizes, **quiet),
     )
 
 
@@ -64,7 +65,7 @@ class Scripted(trl.GRPOTrainer):
 
 
 def test_equal_calls_meet_equal_boards_in_a_group(tmp_path):
-    training = trainer(tmp_path, max_steps=1, max_completion_length=4000)
+    training = trainer(tmp_path)
     assert [tool.__name__ for tool in training.tools] == ["move"]
     told = {}
 

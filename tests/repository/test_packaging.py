@@ -70,22 +70,17 @@ def built(tmp_path_factory):
     return folder
 
 
-def only(folder, pattern):
-    (path,) = folder.glob(pattern)
-    return path
-
-
 @pytest.mark.slow
 def test_all_that_is_tracked_is_distributed_and_the_packages_are_installed(built):
     done = call("git", "ls-files", cwd=ROOT)
     if done.returncode:
         pytest.skip("no clone of the repository")
     tracked = {*done.stdout.splitlines()}
-    with tarfile.open(only(built, "*.tar.gz")) as archive:
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
         files = {member.name.partition("/")[2] for member in archive if member.isfile()}
     made = {name for name in files if name.startswith("tile_envs.egg-info/")}
     assert files - made - {"PKG-INFO", "setup.cfg"} == tracked
-    with zipfile.ZipFile(only(built, "*.whl")) as archive:
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as archive:
         files = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert files == {name for name in tracked if name.partition("/")[0] in PACKAGES}
 
@@ -94,7 +89,7 @@ def test_all_that_is_tracked_is_distributed_and_the_packages_are_installed(built
 def test_the_wheel_works_with_the_core_dependencies_alone(built, tmp_path):
     uv("venv", tmp_path / "venv", "--python", sys.executable)
     python = tmp_path / "venv" / "bin" / "python"
-    uv("pip", "install", "--python", python, only(built, "*.whl"))
+    uv("pip", "install", "--python", python, next(built.glob("*.whl")))
     for words in (("-W", "error", "-c", FIRST_STEPS), ("-m", "tile_envs.play", "--help")):
         done = call(python, *words, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
