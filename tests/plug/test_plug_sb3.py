@@ -175,7 +175,7 @@ class Seen(BaseCallback):
         return True
 
 
-def test_algorithms_without_masks_play_no_illegal_action():
+def test_an_algorithm_without_masks_plays_no_illegal_action():
     kinds = [vector.ReplaceIllegal, partial(vector.PenalizeIllegal, penalty=1.0)]
     envs = make_sb3("Tiles2048-v0", N, seed=0, wrappers=[vector.Log2Reward, *kinds], shape=(3, 3))
     features, seen = {"features_extractor_class": BoardFeatures}, Seen()
