@@ -37,8 +37,8 @@ TINY = {
     "ntuple": "--network 01 --games 20 --iteration-games 10",
     "qtable": "--games 1000",
     "dqn": (
-        "--games 2 --n-envs 8 --width 4 --hidden 4 --learning-starts 32 --replay-steps 2 "
-        "--buffer-size 6000"
+        "--games 2 --n-envs 8 --width 4 --hidden 4 --learning-starts 32 --batch-size 16 "
+        "--gradient-steps 1 --buffer-size 6000 --replay-steps 2"
     ),
     "ppo": "--games 2 --n-envs 4 --width 4 --hidden 4 --n-steps 16 --batch-size 16",
     "my_agent:Cells": "--games 200",
