@@ -1,9 +1,7 @@
 """A language model as agent, against a small server."""
 
 import json
-import signal
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from urllib.request import OpenerDirector
@@ -16,8 +14,6 @@ from players import LOWEST
 from baselines import evaluate
 from baselines.agents import Task
 from baselines.endpoint import LanguageModel
-from baselines.errors import Interrupted
-from baselines.evaluation.sampled import Stopped
 
 CHAT = '{"choices": [{"message": {"content": "[up]"}}], "usage": %s}'
 AGENT, KEY, VARIABLE = "baselines.endpoint:LanguageModel", "sk-very-secret-1", "OPENAI_API_KEY"
@@ -67,13 +63,12 @@ def test_a_model_plays_batched_and_its_prompts_answers_and_tokens_are_kept(serve
     options = {"url": server.url, "model": "tiny", "body": {"temperature": 0}, "key": VARIABLE}
     shape = {"shape": [2, 2]} if env == "Tiles2048-v0" else {}
     words = ("--env", env, "--env-kwargs", json.dumps(shape), "--episodes", 3, "--out", "rows.json")
-    printed = typed("evaluate", AGENT, *words, "--agent-kwargs", json.dumps(options))
+    typed("evaluate", AGENT, *words, "--agent-kwargs", json.dumps(options))
     (row,) = json.loads((tmp_path / "rows.json").read_text())
     assert row["mean"] == evaluate(LOWEST, env, shape, episodes=3)["mean"]
     n = len(server.seen)
     counts = {"requests": n, "prompt_tokens": 7 * n, "completion_tokens": 2 * n, "replaced": 0}
     assert row["usage"] == counts
-    assert f"{n:,} requests" in printed
     body, authorization, path = server.seen[0]
     assert (body["model"], body["temperature"], path) == ("tiny", 0, "/v1/chat/completions")
     assert authorization == f"Bearer {KEY}"
@@ -86,13 +81,14 @@ def test_a_model_plays_batched_and_its_prompts_answers_and_tokens_are_kept(serve
 
 def test_an_answer_that_names_no_legal_move_is_replaced_and_counted(server):
     server.answers = lambda prompt: "I cannot play."
-    row = evaluate(AGENT, "TicTacToe-v0", episodes=2, agent_kwargs={"url": server.url})
-    assert row["usage"]["replaced"] == row["usage"]["requests"] > 2
+    agent = LanguageModel(GAME, url=server.url)
+    first, second = (evaluate(agent, "TicTacToe-v0", episodes=2)["usage"] for _ in range(2))
+    assert first["replaced"] == first["requests"] > 2
+    assert agent.usage["requests"] == first["requests"] + second["requests"]
 
 
 def test_requests_that_fail_for_now_are_sent_again(server):
-    failures = iter([(503, "busy"), (429, "slow down"), (200, "no JSON")])
-    usual = server.answers
+    failures, usual = iter([(503, "busy"), (429, "slow down"), (200, "no JSON")]), server.answers
     server.answers = lambda prompt: next(failures, None) or usual(prompt)
     agent = LanguageModel(GAME, url=server.url)
     assert agent.predict(BOARDS)[0] == [0]
@@ -139,9 +135,7 @@ def test_a_key_is_stripped_and_one_that_no_header_holds_is_not_shown(server, mon
     ("url", "key", "sent"),
     [
         *[("https://api.openai.com/v1", None, True), ("http://api.openai.com/v1", None, False)],
-        *[("https://api.openai.com.example.org/v1", None, False), ("https://b.org", None, False)],
-        *[("https://b.org", VARIABLE, True), ("http://127.0.0.1:8000/v1", None, False)],
-        *[("http://localhost:8000/v1", VARIABLE, True), ("http://[::1]:8000", VARIABLE, True)],
+        *[("https://api.openai.com.b.org", None, False), ("http://[::1]:8000", VARIABLE, True)],
     ],
 )
 def test_a_key_goes_to_the_endpoint_that_it_is_for(tmp_path, monkeypatch, url, key, sent):
@@ -153,35 +147,3 @@ def test_a_key_goes_to_the_endpoint_that_it_is_for(tmp_path, monkeypatch, url, k
     with pytest.raises(ValueError, match="gives no answer"):
         LanguageModel(GAME, url=url, key=key, retries=0).predict(BOARDS)
     assert seen[0].get_header("Authorization") == (f"Bearer {KEY}" if sent else None)
-
-
-def test_usage_is_that_of_a_row_also_of_one_that_is_stopped(server, monkeypatch):
-    agent = LanguageModel(GAME, url=server.url)
-    first, second = (evaluate(agent, "TicTacToe-v0", episodes=2)["usage"] for _ in range(2))
-    assert first == second
-    assert agent.usage["requests"] == 2 * first["requests"]
-    monkeypatch.setattr("baselines.evaluation.sampled.N_ENVS", 1)
-    choose, rounds = agent.choose_actions, iter(range(first["requests"]))
-
-    def interrupted(boards):
-        if next(rounds, None) is None:
-            raise Interrupted(signal.SIGINT)
-        return choose(boards)
-
-    monkeypatch.setattr(agent, "choose_actions", interrupted)
-    with pytest.raises(Stopped) as stopped:
-        evaluate(agent, "TicTacToe-v0", episodes=20)
-    assert stopped.value.row["usage"] == first
-
-
-def test_no_request_is_sent_again_after_an_error_of_another(server, monkeypatch):
-    monkeypatch.setattr("tile_envs.plug.language_model.FIRST_WAIT", 20.0)
-    server.answers = lambda prompt: (503, "busy") if "X O 2" in prompt else (401, "no")
-    before, boards = threading.active_count(), np.zeros((2, 3, 3), np.int8)
-    boards[1, 0] = 1, -1, 0
-    with pytest.raises(ValueError, match="answers 401"):
-        LanguageModel(GAME, url=server.url, retries=1).predict(boards)
-    end = time.monotonic() + 10
-    while threading.active_count() > before and time.monotonic() < end:
-        time.sleep(0.01)
-    assert threading.active_count() <= before

@@ -3,16 +3,13 @@
 import os
 import pickle
 import re
-import sys
 from functools import cache, partial
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import powers3  # noqa: F401 # registers a game
 import pytest
-from commands import ROOT, in_a_process, python
-from players import Stubborn
+from commands import ROOT, python
 
 from tile_envs.base.random_stream import seeds
 from tile_envs.sliding import Rules, SlidingGame, register_game
@@ -134,16 +131,14 @@ def test_ten_million_steps_are_those_of_numpy():
 
 def test_a_seed_is_an_integer_of_64_bits_in_any_form():
     env = make("Tiles2048-v0")
-    for seed in (0, 7, 2**32, 2**64 - 1, -1):
-        expected = env.game.begin(np.array([seed & 2**64 - 1], np.uint64)).streams[0]
-        for given in (seed, halves(np.array([seed & 2**64 - 1], np.uint64))[0]):
-            assert env.begin(given).stream.to_numpy() == expected
-    for given in (jnp.int32(-1), jnp.int8(-1), np.int64(-1)):
-        assert env.begin(given).stream.to_numpy() == env.begin(-1).stream.to_numpy()
-    traced = jax.jit(env.begin)
-    assert traced(jnp.int32(-1)).stream.to_numpy() == env.begin(2**64 - 1).stream.to_numpy()
+    begin = lambda seed: env.begin(seed).stream.to_numpy()  # noqa: E731
+    for seed in (7, 2**32, 2**64 - 1, -1):
+        word = np.array([seed & 2**64 - 1], np.uint64)
+        assert begin(seed) == begin(halves(word)[0]) == env.game.begin(word).streams[0]
+    assert begin(jnp.int32(-1)) == begin(np.int64(-1)) == begin(-1)
+    assert jax.jit(env.begin)(jnp.int32(-1)).stream.to_numpy() == begin(2**64 - 1)
     for key in (jax.random.key(7), jax.random.PRNGKey(7)):
-        assert env.begin(env.seed_of(key)).stream.to_numpy() == env.begin(7).stream.to_numpy()
+        assert begin(env.seed_of(key)) == begin(7)
     many = [2**63 + 1, -1, 2**64 + 5]  # numpy has no type for them
     assert Word(*halves(many).T).to_numpy().tolist() == [2**63 + 1, 2**64 - 1, 5]
 
@@ -176,45 +171,31 @@ def test_bits_choose_legal_actions_and_what_is_no_action_is_illegal(env_id):
 
 
 WRONG = [
-    ("integer", lambda env, wrong: halves(wrong), [1.5, [True], [2**63, 0.5], ["7"]]),
-    ("seed", lambda env, wrong: env.begin(wrong), [0.5, True, "7", [1, 2, 3]]),
-    ("bits", lambda env, wrong: env.choose(env.begin(7), wrong), [np.int32(5), np.uint8(5), 0.5]),
-    ("action", lambda env, wrong: env.step(env.begin(7), wrong), [0.9, np.float32(np.nan), True]),
-    ("one", lambda env, wrong: env.step(env.begin(7), wrong), [jnp.arange(2)]),
-    ("index", lambda env, wrong: env.spawn(env.afterstate(env.begin(7), 0), wrong), [0.9, True]),
-    ("board", lambda env, wrong: jax.jit(env.begin)(7, wrong), [np.zeros(3, np.int8)]),
-    ("board", lambda env, wrong: jax.jit(env.begin)(7, np.full(env.game.shape, wrong)), [0.5]),
-    ("'scor'", lambda env, wrong: jax.jit(partial(env.begin, scor=wrong))(7), [5]),
-    ("'scor'", lambda env, wrong: env.begin(7, scor=wrong), [5]),
-    ("placed", lambda env, wrong: make("Tiles2048-v0", placer=wrong), ["adversary"]),
-    ("start", lambda env, wrong: make("Tiles2048-v0", starts=wrong), [[[[1] * 4] * 4]]),
-    ("opponents", lambda env, wrong: make("TicTacToe-v0", opponent=wrong), [Stubborn(0)]),
-    ("'sape'", lambda env, wrong: make("TicTacToe-v0", sape=wrong), [5]),
-    ("'Nothing-v0'", lambda env, wrong: make(wrong), ["Nothing-v0"]),
+    ("integer", lambda env: halves([2**63, 0.5])),
+    ("seed", lambda env: env.begin([1, 2, 3])),
+    ("bits", lambda env: env.choose(env.begin(7), np.int32(5))),
+    ("action", lambda env: env.step(env.begin(7), True)),
+    ("board", lambda env: jax.jit(env.begin)(7, np.zeros(3, np.int8))),
+    ("'scor'", lambda env: jax.jit(partial(env.begin, scor=5))(7)),
+    ("placed", lambda env: make("Tiles2048-v0", placer="adversary")),
+    (r"jax\.vmap", lambda env: env.step(jax.vmap(env.begin)(halves([7, 8])), 0)),
 ]
 
 
 @of_both
 def test_what_numpy_refuses_or_there_is_not_in_jax_is_refused(env_id):
     env = make(env_id)
-    for named, call, values in WRONG:
-        for wrong in values:
-            with pytest.raises(ValueError, match=named):
-                call(env, wrong)
-    states = jax.vmap(env.begin)(halves([7, 8]))
-    for function in (env.observe, partial(env.step, action=0), partial(env.afterstate, action=0)):
-        with pytest.raises(ValueError, match=r"jax\.vmap"):
-            function(states)
+    for named, call in WRONG:
+        with pytest.raises(ValueError, match=named):
+            call(env)
 
 
 @of_both
 def test_an_environment_that_was_used_is_pickled(env_id):
     from tile_envs.jax import pgx_env
 
-    env, shell = make(env_id, max_illegal=3), pgx_env(env_id)
-    for used in (env, shell.env):
-        used.step(used.begin(7), 0)
-    assert pickle.loads(pickle.dumps(env)) == env
+    shell = pgx_env(env_id)
+    shell.env.step(shell.env.begin(7), 0)
     assert pickle.loads(pickle.dumps(shell)).env == shell.env
 
 
@@ -299,7 +280,7 @@ def test_the_model_is_that_of_numpy(env_id, options):
             assert chance[ours] == pytest.approx(shares[order], rel=1e-5)
 
 
-@pytest.mark.parametrize(("env_id", "options"), [SLIDING[0], SLIDING[3], *TICTACTOE])
+@pytest.mark.parametrize(("env_id", "options"), [SLIDING[0], TICTACTOE[2]])
 def test_a_step_is_one_of_the_replies_and_search_sees_no_stream(env_id, options):
     env = make(env_id, **options)
     step, replies = jax.jit(env.step), jax.jit(lambda *given: env.replies(env.afterstate(*given)))
@@ -309,21 +290,11 @@ def test_a_step_is_one_of_the_replies_and_search_sees_no_stream(env_id, options)
         states, steps, probabilities = replies(state, action)
         state, took = step(state, action)
         found = (np.asarray(steps.observation) == took.observation).all(axis=(1, 2))
-        (index, *_) = np.flatnonzero(found & (np.asarray(probabilities) > 0))
-        ends = steps.reward[index], steps.terminated[index]
-        assert ends == (took.reward, took.terminated)
+        (i, *_) = np.flatnonzero(found & (np.asarray(probabilities) > 0))
+        assert (steps.reward[i], steps.terminated[i]) == (took.reward, took.terminated)
         assert not states.stream.to_numpy().any()
         if took.terminated:
             break
-
-
-def test_a_game_begins_with_what_a_replay_holds():
-    board, score = [[1, 2, 3], [0, 0, 0], [1, 1, 4]], 2**40 + 1
-    env = make("Tiles2048-v0", shape=[3, 3])
-    state, theirs = env.begin(7, board, score=score), env.game.begin([7], board, score)
-    assert np.array_equal(env.observation(state), board)
-    assert state.score.to_numpy() == theirs.scores == score
-    assert state.stream.to_numpy() == theirs.streams
 
 
 def test_a_step_holds_words_of_32_bits_at_most_and_calls_nothing_back():
@@ -336,20 +307,6 @@ def test_a_step_holds_words_of_32_bits_at_most_and_calls_nothing_back():
             assert not any(kind in text for kind in ("i64", "u64", "f64", "i16", "u16", "f16"))
 
 
-def test_observations_become_tensors_of_torch_without_a_copy():
-    torch = pytest.importorskip("torch")
-    env = make("Tiles2048-v0")
-    boards = jax.vmap(env.observation)(jax.vmap(env.begin)(jnp.arange(4)))
-    assert torch.from_dlpack(boards).data_ptr() == boards.unsafe_buffer_pointer()
-
-
-def test_what_installs_gymnax_is_said(monkeypatch):
-    monkeypatch.setitem(sys.modules, "gymnax", None)
-    monkeypatch.delitem(sys.modules, "tile_envs.jax.gymnax", raising=False)
-    with pytest.raises(ImportError, match="pip install gymnax six"):
-        from tile_envs.jax import gymnax_env  # noqa: F401
-
-
 @pytest.mark.filterwarnings("ignore")  # gymnax warns of what it deprecates
 def test_gymnax_plays_the_game_of_a_key_and_begins_another_in_the_step_that_ends_it():
     gymnax = pytest.importorskip("gymnax")
@@ -360,7 +317,6 @@ def test_gymnax_plays_the_game_of_a_key_and_begins_another_in_the_step_that_ends
 
     env, params = gymnax_env("Tiles2048-v0", shape=(2, 2))
     assert env.observation_space(params).shape == (2, 2)
-    assert pickle.loads(pickle.dumps(env)).env == env.env
     assert gymnax.make("TicTacToe-v0", side="both")[0].num_actions == 9
     game = make("Tiles2048-v0", shape=(2, 2)).game
     log, old = LogWrapper(env), LegacyStepAPIWrapper(env)
@@ -422,11 +378,8 @@ def test_ppo_learns_in_a_compiled_function_and_plays_in_numpy():
 def test_mctx_searches_the_true_model():
     pytest.importorskip("mctx")
     from baselines.evaluation.sampled import play
-    from benchmarks.libraries.mctx_2048 import __file__ as program
     from benchmarks.libraries.mctx_2048 import train
 
-    code = f"import runpy, sys; sys.path[0] = {str(Path(program).parent)!r}; "  # as a script has it
-    assert in_a_process("-c", f"{code}runpy.run_path({program!r})").returncode == 0
     settings = {"num_envs": 16, "num_steps": 16, "width": 8, "total_timesteps": 1}
     searcher = train("Tiles2048-v0", num_simulations=4, **settings)
     scores = play(searcher, "Tiles2048-v0", {"shape": (4, 4)}, episodes=4).returns
@@ -438,13 +391,3 @@ def test_the_code_of_the_page_runs():
     page = (ROOT / "tile_envs" / "README.md").read_text()
     (block,) = (b for b in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import jax" in b)
     exec(compile(block, "README.md", "exec"), {})
-
-
-def test_speeds_are_measured_after_a_comparison_with_numpy():
-    from benchmarks.speed.accelerator import same_steps
-    from benchmarks.speed.environments import twin
-
-    assert same_steps(50, 20) == 1_000
-    play = twin("2048", 4)
-    assert play(1) == 256
-    assert play.size > 4 * 16

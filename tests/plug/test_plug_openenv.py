@@ -8,13 +8,11 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
-from commands import refused
 
 pytest.importorskip("openenv", reason="needs tile-envs[openenv]")
 
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 from openenv.validation import Verdict, run_validation
 
 import tile_envs.plug.openenv as folder
@@ -72,26 +70,3 @@ def test_a_hundred_games_of_clients_at_once_are_those_of_gymnasium(url):
     with ThreadPoolExecutor(4) as pool:
         played = pool.map(play, [url] * 4, [list(range(n, n + 25)) for n in (0, 25, 50, 75)])
         assert min(played) > 1_000
-
-
-def test_a_wrong_answer_is_told_and_changes_nothing(url):
-    with TilesEnv(base_url=url).sync() as env:
-        before = env.reset(seed=0).observation
-        after = env.step(TilesAction(move="jump")).observation
-        said, _, rest = after.text.partition("\n")
-        assert said == f"read no move in 'jump': expected one of {', '.join(before.legal_moves)}."
-        assert (rest, after.board) == (before.text, before.board)
-        assert (after.metadata["wrong"], before.metadata["wrong"]) == (True, False)
-
-
-def test_a_step_without_a_game_is_refused_in_one_line(url):
-    assert httpx.post(f"{url}/reset", json={"seed": 7}).json()["observation"]["legal_moves"]
-    refusal = httpx.post(f"{url}/step", json={"action": {"move": "up"}})
-    assert 400 <= refusal.status_code < 500
-    assert refusal.json()["detail"].startswith("no game has begun")
-
-
-def test_wrong_options_of_the_server_are_refused_in_one_line():
-    wrong = {"--env-kwargs {": "'{'", "--env Chess-v0": "Chess", "--reward points": "'points'"}
-    for words, named in wrong.items():
-        assert named in refused(*words.split(), module="tile_envs.plug.openenv")

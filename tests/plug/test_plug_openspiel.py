@@ -4,16 +4,14 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from players import Stubborn
 
 pytest.importorskip("pyspiel", reason="needs tile-envs[openspiel]")
 
 import pyspiel
 
-from baselines.agents import GreedyAgent, RandomAgent
-from baselines.search.minimax import MinimaxAgent
+from baselines.agents import GreedyAgent
 from benchmarks.libraries import openspiel as program
-from tile_envs.plug.openspiel import GAMES, AgentBot, observation
+from tile_envs.plug.openspiel import GAMES, observation
 from tile_envs.tictactoe.positions import encode_seen, solve
 
 pytestmark = pytest.mark.slow
@@ -125,32 +123,3 @@ def test_2048_has_the_same_new_tiles():
 
 def test_the_program_shows_that_minimax_never_loses_to_their_search():
     assert program.results("minimax", episodes=40).min() >= 0 > program.results("random", 40).mean()
-
-
-@pytest.mark.parametrize("seat", [0, 1])
-def test_minimax_never_loses_to_openspiels_bots(seat):
-    start, minimax = pyspiel.load_game("tic_tac_toe").new_initial_state(), MinimaxAgent(TICTACTOE)
-    returns = []
-    for seed in range(300):
-        bots = [pyspiel.make_uniform_random_bot(1 - seat, seed)]
-        bots.insert(seat, AgentBot(minimax))
-        returns.append(pyspiel.evaluate_bots(start.clone(), bots, seed)[seat])
-    assert min(returns) >= 0
-    assert np.mean(returns) > (0.85, 0.65)[seat]
-
-
-def refusal(agent, game, *actions):
-    """Return why a bot does not step after actions."""
-    state = pyspiel.load_game(game).new_initial_state()
-    for action in actions:
-        state.apply_action(action)
-    with pytest.raises(ValueError, match=r"\A.*\Z") as refused:
-        AgentBot(agent).step(state)
-    return str(refused.value)
-
-
-def test_what_an_agent_cannot_play_is_refused():
-    assert "Stubborn played 0, which is illegal" in refusal(Stubborn(0), "tic_tac_toe", 0)
-    assert "chance node" in refusal(RandomAgent(SLIDING), "2048")
-    assert "tic-tac-toe, not 2048 on 4×4" in refusal(RandomAgent(TICTACTOE), "2048", 0, 2)
-    assert "'connect_four'" in refusal(RandomAgent(TICTACTOE), "connect_four")

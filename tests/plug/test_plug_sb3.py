@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.utils.env_checker import data_equivalence
-from sb3_contrib import QRDQN, MaskablePPO
+from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy as masked_evaluate_policy
-from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.monitor import Monitor
@@ -23,7 +23,6 @@ from tile_envs.wrappers import vector
 torch.set_num_threads(1)  # more only wait for each other with networks as small as these
 
 N = 5
-slow = pytest.mark.slow
 GAMES = {
     "Tiles2048-v0": {"shape": (2, 3)},
     "Tiles2584-v0": {"shape": (5, 1)},
@@ -119,19 +118,15 @@ def test_algorithms_learn_from_it_what_they_learn_from_single_environments(algor
 def test_attributes_are_those_of_one_or_several_games_and_the_same_for_all():
     envs = games()
     envs.reset()
-    for indices, n in ((0, 1), (np.int64(-1), 1), ([0, 3], 2), (np.array([1]), 1), (None, N)):
-        assert envs.get_attr("max_illegal", indices) == [100] * n
-        assert envs.env_is_wrapped(Monitor, indices) == [True] * n
-        own = envs.games.seeds if indices is None else envs.games.seeds[indices]
-        assert envs.get_attr("seeds", indices) == np.ravel(own).tolist()
+    assert envs.get_attr("max_illegal") == [100] * N
+    assert envs.env_is_wrapped(Monitor) == [True] * N
+    for indices, which in ((np.int64(-1), [-1]), ([0, 3], [0, 3]), (None, slice(None))):
+        assert envs.get_attr("seeds", indices) == envs.games.seeds[which].tolist()
         masks = [masks() for masks in envs.get_attr("action_masks", indices)]
         assert np.array_equal(masks, envs.env_method("action_masks", indices=indices))
-    for wrong in (7, [0, -6], "0", [1.5], np.array(9)):
-        for call in (envs.get_attr, envs.env_method):
-            with pytest.raises(ValueError, match="indices"):
-                call("action_masks", indices=wrong)
-    with pytest.raises(AttributeError):
-        envs.get_attr("nothing")
+    for wrong in ([0, -6], "0"):
+        with pytest.raises(ValueError, match="indices"):
+            envs.env_method("action_masks", indices=wrong)
     with pytest.raises(AttributeError, match="make games with another max_illegal"):
         envs.set_attr("max_illegal", 3)
 
@@ -141,15 +136,10 @@ def test_seeds_and_options_hold_for_one_reset():
     envs.seed(3)
     first = envs.reset()
     assert not np.array_equal(envs.reset(), first)
-    envs.seed(3)
-    assert np.array_equal(envs.reset(), first)
     board = np.arange(16, dtype=np.uint8).reshape(4, 4) % 5
     envs.set_options({"board": board})
     assert (envs.reset() == board).all()
     assert not (envs.reset() == board).all()
-    envs.set_options([{"board": board}, *[{}] * (N - 1)])
-    with pytest.raises(ValueError, match="set_options"):
-        envs.reset()
 
 
 @of_games
@@ -169,40 +159,28 @@ def test_a_restored_state_continues_in_the_middle_of_games(env_id, env_kwargs):
     assert one.episodes == other.episodes > before + 3
     other.set_state(one.get_state())
     assert data_equivalence(one.get_state(), other.get_state(), exact=True)
-    other.step(drawn(other, rng))
-    other.games.set_state(one.games.get_state())
-    masks = np.stack(other.env_method("action_masks"))
-    assert np.array_equal(masks, one.games.action_masks())
 
 
 class Seen(BaseCallback):
-    """Counts steps, illegal actions and replaced ones, and keeps the scores of games that end."""
+    """Counts illegal actions and replaced ones, and keeps the scores of games that end."""
 
-    steps = illegal = replaced = 0
+    illegal = replaced = 0
     scores = ()
 
     def _on_step(self):
         infos = self.locals["infos"]
-        self.steps += len(infos)
         self.illegal += sum(info["illegal"] for info in infos)
         self.replaced = max(self.replaced, *(info.get("illegal_actions", 0) for info in infos))
         self.scores += tuple(info["score"] for info in infos if "score" in info)
         return True
 
 
-@pytest.mark.parametrize(
-    "algorithm", [PPO, DQN, *(pytest.param(a, marks=slow) for a in (A2C, QRDQN))]
-)
-def test_algorithms_without_masks_play_no_illegal_action(algorithm):
-    options = {"learning_starts": 100} if algorithm in (DQN, QRDQN) else {"n_steps": 16}
-    options |= {"batch_size": 16} if algorithm is PPO else {}
+def test_an_algorithm_without_masks_plays_no_illegal_action():
     kinds = [vector.ReplaceIllegal, partial(vector.PenalizeIllegal, penalty=1.0)]
     envs = make_sb3("Tiles2048-v0", N, seed=0, wrappers=[vector.Log2Reward, *kinds], shape=(3, 3))
-    policy_kwargs = {"features_extractor_class": BoardFeatures}
-    model = algorithm("MlpPolicy", envs, seed=0, policy_kwargs=policy_kwargs, **options)
-    seen = Seen()
+    features, seen = {"features_extractor_class": BoardFeatures}, Seen()
+    model = DQN("MlpPolicy", envs, seed=0, policy_kwargs=features, learning_starts=100)
     model.learn(400, callback=seen)
-    assert seen.steps >= 400
     assert seen.illegal == 0
     assert seen.replaced > 5
 
@@ -213,7 +191,6 @@ def test_sb3_wraps_it_and_finds_masks_through_its_wrappers():
     model = MaskablePPO("MlpPolicy", VecFrameStack(envs, 3), n_steps=16, batch_size=16, seed=0)
     seen = Seen()
     model.learn(200, callback=seen)
-    assert seen.steps >= 200
     assert seen.illegal == 0
     mean, _ = masked_evaluate_policy(model, model.env, 7, warn=False)
     assert mean > 0
@@ -223,14 +200,8 @@ def test_scores_are_logged_whatever_the_rewards_are(tmp_path):
     options = {"n_envs": 8, "seed": 0, "shape": (2, 2), "wrappers": [wrappers.Log2Reward]}
     envs, plain = (make_sb3("Tiles2048-v0", reward_scale=r, **options) for r in (1 / 1024, 1))
     envs.reset(), plain.reset()
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        actions = drawn(envs, rng)
-        (_, scaled, *_, infos), (_, rewards, *_, others) = envs.step(actions), plain.step(actions)
-        assert scaled.dtype == np.float32
-        assert np.array_equal(scaled, rewards / 1024)
-        for info, other in zip(infos, others, strict=True):
-            assert info.get("episode", {}).get("r") == other.get("episode", {}).get("r")
+    actions = drawn(envs, np.random.default_rng(0))
+    assert np.array_equal(envs.step(actions)[1], plain.step(actions)[1] / np.float32(1024))
     model, seen = MaskablePPO("MlpPolicy", envs, n_steps=64, seed=0), Seen()
     model.set_logger(configure(str(tmp_path), ["json"]))
     model.learn(512, callback=[seen, LogScores()])
@@ -239,27 +210,21 @@ def test_scores_are_logged_whatever_the_rewards_are(tmp_path):
     assert logged["rollout/score"] == pytest.approx(np.mean(seen.scores[-100:]))
 
 
-@pytest.mark.parametrize("shape", [(4, 4), (2, 3), (2, 2), (1, 3), (8, 1), (8, 8)])
-def test_board_features_fit_every_board(shape):
-    space = gym.make("Tiles2584-v0", shape=shape).observation_space
-    features = BoardFeatures(space, width=64)  # so wide that a tile moves an active unit
-    boards = torch.tensor(np.stack([space.sample() for _ in range(6)]))
-    outputs = features(boards.float())
-    assert outputs.shape == (6, features.features_dim)
-    assert torch.equal(outputs, features(boards.float()))
-    changed = boards.clone()
-    changed[:, 0, 0] = (changed[:, 0, 0] + 1) % 18
-    assert not torch.isclose(features(changed.float()), outputs).all(dim=1).any()
-
-
-def test_the_gradient_of_board_features_is_that_of_an_embedding_bag():
+def test_board_features_fit_every_board_and_their_gradient_is_that_of_an_embedding_bag():
+    for shape in ((2, 3), (1, 3), (8, 1), (8, 8)):
+        space = gym.make("Tiles2584-v0", shape=shape).observation_space
+        features = BoardFeatures(space, width=8)
+        assert features(torch.tensor(space.sample()[None])).shape == (1, features.features_dim)
     features = BoardFeatures(gym.make("Tiles2048-v0").observation_space, width=8)
     boards = torch.randint(0, 4, (50, 4, 4))
-    features(boards).square().sum().backward()
+    outputs = features(boards)
+    outputs.square().sum().backward()
     gradient, features.pairs.weight.grad = features.pairs.weight.grad, None
     cells = boards.flatten(1)
     right = [(i, i + 1) for i in range(16) if i % 4 < 3]
     pairs = [(i, i + 4) for i in range(12)] + right
     entries = [n * 18**2 + cells[:, a] * 18 + cells[:, b] for n, (a, b) in enumerate(pairs)]
-    torch.relu(features.pairs(torch.stack(entries, 1))).square().sum().backward()
+    expected = torch.relu(features.pairs(torch.stack(entries, 1)))
+    torch.testing.assert_close(outputs, expected)
+    expected.square().sum().backward()
     torch.testing.assert_close(gradient, features.pairs.weight.grad)

@@ -4,7 +4,6 @@ import random
 import re
 from copy import deepcopy
 from pathlib import Path
-from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
@@ -75,14 +74,11 @@ def test_wrong_answers_are_told_or_end_the_game_or_are_replaced():
     env, _ = text_env(board=board, wrong="end")
     assert env.step("up")[2:4] == (True, False)
 
-    games = [text_env(board=board, wrong="random")[0] for _ in range(2)]
-    played = [[game.step("?")[4]["action"] for _ in range(20)] for game in games]
-    assert played[0] == played[1]
-    assert len(set(played[0])) > 1
     (env, _), twin = text_env(board=board, wrong="random"), ReplaceIllegal(gym.make(GAMES[0]))
     twin.reset(seed=0, options={"board": board})
-    observation, _ = twin.step(0)[0], env.step("up")
-    assert np.array_equal(env.unwrapped.get_state()["board"], observation)
+    for _ in range(20):
+        observation, _ = twin.step(0)[0], env.step("up")
+        assert np.array_equal(env.unwrapped.get_state()["board"], observation)
 
 
 class Greedy:
@@ -95,8 +91,7 @@ class Greedy:
         return np.where(masks > 0, rewards, -np.inf)
 
 
-def moved(before, action, after, info):
-    return (before != after).sum() + action + info["score"]
+REGRET = {"reward": "regret", "values": Greedy()}
 
 
 @pytest.mark.parametrize(
@@ -104,39 +99,24 @@ def moved(before, action, after, info):
     [
         *[("left", 2048, {}), ("left", pytest.approx(1 / 11), {"reward": "log2"})],
         *[("left", 1, {"reward": "goal"}), ("down", 0, {"reward": "goal"})],
-        ("left", 2 + 3 + 2048 + 1, {"reward": moved}),
-        *[(said, paid, {"reward": "regret"}) for said, paid in (("down", -2048), ("left", 0))],
-        # No answer is better than a wrong one.
-        *[("?", -2048, {"reward": "regret", "wrong": wrong}) for wrong in ("tell", "end")],
+        ("left", 3 + 2048, {"reward": lambda before, action, after, info: action + info["score"]}),
+        *[("down", -2048, REGRET), ("?", -2048, REGRET | {"wrong": "end"})],
     ],
 )
 def test_rewards_are_progress_goals_regrets_or_a_function(answer, expected, arguments):
-    values = Greedy() if arguments.get("reward") == "regret" else None
-    env, _ = text_env(board=[[10, 10, 0, 0], *EMPTY], values=values, **arguments)
+    env, _ = text_env(board=[[10, 10, 0, 0], *EMPTY], **arguments)
     assert env.step(answer)[1] == expected
 
 
-def test_to_win_is_a_goal_and_values_that_know_nothing_are_refused():
+def test_to_win_is_a_goal():
     env, _ = text_env("TicTacToe-v0", [[1, 1, 0], [-1, -1, 0], [0, 0, 0]], reward="goal")
     assert env.step("2")[1:3] == (1, True)
-    board = [[10, 10, 0, 0], *EMPTY]
-    unknown = SimpleNamespace(action_values=lambda boards: np.full((len(boards), 4), np.nan))
-    env, _ = text_env(board=board, reward="regret", values=unknown)
-    with pytest.raises(ValueError, match="values"):
-        env.step("left")
-    assert np.array_equal(env.unwrapped.get_state()["board"], board)
 
 
 def test_instructions_are_those_of_the_game():
-    text = instructions(gym.make("Tiles2584-v0", shape=(2, 3)).unwrapped.game)
-    assert "2584 on a board of 2 rows and 3 columns" in text
-    assert "1 and 1 make 2, 1 and 2 make 3, 2 and 3 make 5" in text
-    corner = SimpleNamespace(place=lambda boards, tiles: boards.reshape(len(boards), -1).argmin(1))
-    told, new = set(), "appears: 2 with probability 0.75 or 4 with probability 0.25. Its cell "
-    for placer in ("random", "adversary", corner):
-        game = SlidingGame(RULES_2048, spawn={2: 0.75, 4: 0.25}, placer=placer)
-        told.add(instructions(game).partition(new)[2].partition(".")[0])
-    assert len(told - {""}) == 3, "what the cell depends on"
+    text = instructions(gym.make("Tiles2584-v0", shape=(2, 3), spawn={2: 1.0}).unwrapped.game)
+    for part in ("2584", "2 rows and 3 columns", "1 and 2 make 3, 2 and 3 make 5", "appears: 2 "):
+        assert part in text
     assert "number of a free cell" in instructions(gym.make("TicTacToe-v0").unwrapped.game)
 
 
@@ -157,22 +137,19 @@ def test_student_programs_play_the_games_of_the_package():
     ahead.board, ahead.score = [[2, 2, 0, 0], *EMPTY], 100
     assert ahead.step(2)[1:3] == (104, False)
     assert env.step(2)[1:3] == (score, True)
-    assert not np.array_equal(env.reset(), env.reset())
 
 
 def test_boards_of_faces_slide_by_the_numbers_of_courses_and_masks_are_renumbered():
     game, board = SlidingGame(RULES_2048, shape=(2, 2)), [[2, 2], [0, 4]]
-    for numbering, left, right in (("course", 2, 3), ("tdl2048", 3, 1)):
-        for action, after in ((left, [[4, 0], [4, 0]]), (right, [[0, 4], [0, 4]])):
-            slid, paid = slide(game, board, action, numbering)
-            assert (slid.tolist(), paid) == (after, 4)
+    for numbering, left in (("course", 2), ("tdl2048", 3)):
+        slid, paid = slide(game, board, left, numbering)
+        assert (slid.tolist(), paid) == ([[4, 0], [4, 0]], 4)
     assert slide(game, [[2, 0], [0, 0]], 0)[1] == -1
     env = Renumbered(gym.make("Tiles2048-v0"))
     faces, info = env.reset(options={"board": [[1, 0, 0, 0], *EMPTY]})
     assert faces.max() == 2
     assert info["action_mask"].tolist() == [0, 1, 0, 1] == env.action_masks().astype(int).tolist()
     assert env.step(1)[4]["illegal"] is False
-    assert env.spec is not None
 
 
 def test_the_code_of_the_page_that_needs_no_library_runs():

@@ -5,7 +5,7 @@ from functools import partial
 import gymnasium as gym
 import pytest
 
-from tile_envs.wrappers import MaskInObservation, ReplaceIllegal
+from tile_envs.wrappers import MaskInObservation
 
 pytest.importorskip("tianshou.trainer", reason="needs tile-envs[tianshou]")
 
@@ -50,15 +50,3 @@ def test_exploration_plays_legal_actions(env_id, vectorized, mask_dtype):
     assert played.terminated.sum() == stats.n_collected_episodes >= 8
     assert not played.obs_next.mask[played.terminated].any()
     assert played.obs_next.mask[~played.terminated].any(axis=1).all()
-
-
-def test_random_collection_can_be_made_legal_by_a_wrapper():
-    envs = DummyVectorEnv([lambda: ReplaceIllegal(gym.make("Tiles2048-v0"))] * N)
-    buffer = VectorReplayBuffer(2_000, N)
-    collector = Collector(random_policy(envs), envs, buffer)
-    collector.reset()
-    collector.collect(n_step=1_000, random=True)
-    played = buffer.sample(0)[0].info
-    assert len(played) >= 1_000
-    assert not played.illegal.any()
-    assert played.illegal_actions.max() > 0  # those that were replaced

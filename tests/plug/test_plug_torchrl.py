@@ -86,9 +86,3 @@ def test_rewards_are_those_of_the_games():
         assert step["next", "reward"].item() == reward
         assert step["next", "terminated"].item() == terminated
     assert terminated
-
-
-def test_infos_of_a_vector_environment_can_be_read():
-    envs = GymWrapper(gym.make_vec("Tiles2048-v0", N, autoreset_mode="Disabled"))
-    played = envs.auto_register_info_dict().rollout(20, break_when_any_done=False)
-    assert torch.equal(played["next", "score"][:, -1], played["next", "reward"].sum((1, 2)).long())

@@ -15,7 +15,6 @@ import httpx
 import verifiers.v1 as vf
 from verifiers.v1.dialects.chat import message_to_wire
 
-import tile_envs.plug.verifiers
 from tile_envs.plug.verifiers import load_environment
 from tile_envs.text import parse
 
@@ -33,10 +32,8 @@ class Chat(vf.Harness[vf.HarnessConfig]):
         messages = [{"role": "user", "content": prompt}]
         if not isinstance(prompt, str):
             messages = [message_to_wire(message) for message in prompt]
-        body, key = (
-            {"model": ctx.model, "messages": messages},
-            {"Authorization": f"Bearer {secret}"},
-        )
+        body = {"model": ctx.model, "messages": messages}
+        key = {"Authorization": f"Bearer {secret}"}
         async with httpx.AsyncClient(timeout=60) as client:
             answer = await client.post(f"{endpoint}/chat/completions", json=body, headers=key)
         status = 0 if answer.is_success else 1
@@ -99,20 +96,3 @@ def test_an_episode_is_the_game_of_its_seed(client):
     assert not info["action_mask"].any()
     assert trace.reward == info["score"]
     assert (trace.metrics["score"], trace.metrics["max_tile"]) == (info["score"], info["max_tile"])
-
-
-def test_a_file_of_one_line_makes_a_taskset_for_the_commands(tmp_path, monkeypatch):
-    line = "from tile_envs.plug.verifiers import TilesRollout, TilesTaskset, __all__"
-    assert line in tile_envs.plug.verifiers.__doc__
-    (tmp_path / "tiles.py").write_text(line)
-    monkeypatch.syspath_prepend(tmp_path)
-    config = vf.resolve_env_config({"taskset": {"id": "tiles", "env": "TicTacToe-v0"}})
-    (task,) = vf.load_environment(config).taskset.take(1)
-    assert task.data.prompt.startswith("You play tic-tac-toe.")
-
-
-def test_wrong_options_are_refused_where_the_environment_is_made():
-    with pytest.raises(ValueError, match="reward must be one of 'score'"):
-        load_environment(reward="points")
-    with pytest.raises(gym.error.Error, match="Chess"):
-        load_environment("Chess-v0")

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-from collections import Counter
 from functools import cache
 from os.path import normpath
 from pathlib import Path
@@ -35,13 +34,9 @@ def text_of(page):
 @cache
 def anchors_of(page):
     """Return the anchors of a page's headings as GitHub makes them."""
-    anchors, seen = set(), Counter()
-    for heading in re.findall(r"^#{1,6} +(.+)$", text_of(page), re.MULTILINE):
-        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip()  # of a link, its text
-        anchor = re.sub(r"[^\w -]", "", words).lower().replace(" ", "-")
-        anchors.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
-        seen[anchor] += 1
-    return anchors
+    headings = re.findall(r"^#{1,6} +(.+)$", text_of(page), re.MULTILINE)
+    texts = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w -]", "", text.strip()).lower().replace(" ", "-") for text in texts}
 
 
 @pytest.mark.parametrize("page", [file for file in FILES if file.endswith(PAGES)])
