@@ -24,7 +24,7 @@ from players import Stubborn
 from baselines import evaluate, evaluate_exactly, judge, load, questions, regret, solve, train
 from baselines.agents import GreedyAgent, Task, game_from_json
 from baselines.arrays import write_arrays
-from baselines.deep.dqn import DQNSettings
+from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.neural import Neural
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
@@ -304,6 +304,7 @@ CALLS = [
     (lambda: ValuePlacer(network(), TILES_2584), "NTuple 2048 2584"),
     (lambda: MCTSAgent(TILES), "TicTacToe-v0 2048"),
     (lambda: MCTSAgent(MARKS).predict(np.zeros((2, 3, 4), np.int8)), "(n, 3, 3)"),
+    (lambda: DQNLearner(BOARD).predict(np.ones((1, 3, 3), np.uint8)), "boards (2, 2) (3, 3)"),
     (lambda: masked_dqn(gym.make("CartPole-v1")), "tile_envs CartPole"),
     (lambda: masked_dqn(gym.wrappers.FlattenObservation(gym.make("Tiles2048-v0"))), "(4, 4)"),
     (lambda: train("qtable", trice=1), "'trice' opponent"),
