@@ -88,8 +88,7 @@ def test_a_learner_of_the_users_is_resumed_up_to_its_budget(tmp_path, monkeypatc
     typed(*words, "--games", 20)
     assert "Mine has played 40 games" in typed(*words, "--games", 40, "--resume")
     assert runs.read_checkpoint(tmp_path / "run")["iterations"] == 8
-    mine = sys.modules.pop("mine").Mine
-    assert train(mine, "TicTacToe-v0", games=40, n_envs=5).iterations == 8
+    assert train(sys.modules.pop("mine").Mine, "TicTacToe-v0", games=40, n_envs=5).iterations == 8
 
 
 def test_a_callback_sees_each_iteration_and_can_end_the_run(tmp_path):

@@ -153,11 +153,12 @@ def test_torch_computes_as_the_settings_say_and_is_left_as_it_was_found(name, th
 def test_a_run_on_a_gpu_is_resumed_and_plays_as_on_a_processor(name, tmp_path):
     options = SMALL_RUNS[name] | {"device": "cuda", "out": tmp_path}
     train(name, **options)
-    agent = train(name, **options | {"games": 2 * options["games"]}, resume=True)
+    train(name, **options | {"games": 2 * options["games"]}, resume=True)
+    agent = load(tmp_path)
     assert agent.model.device.type == "cuda"
     same = type(agent)(agent.config.task.game, 0, replace(agent._settings, device="cpu"))
     same.load_state_dict(agent.state_dict())
-    boards = agent.envs.reset()
+    boards = same.envs.reset()
     assert np.allclose(agent.action_values(boards), same.action_values(boards), rtol=1e-4)
 
 
