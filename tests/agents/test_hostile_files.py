@@ -269,9 +269,9 @@ def test_a_damaged_progress_is_told_before_anything_is_learned(lines, table, cop
 
 def spoiled(content, rng):
     """Return a file's content with a bit turned, a part cut, doubled, or replaced by noise."""
-    content, kind = bytearray(content), rng.randrange(6)
-    first = rng.randrange(len(content))
+    content, first = bytearray(content), rng.randrange(len(content))
     last = min(len(content), first + rng.choice([1, 8, 200]))
+    kind = rng.randrange(6)
     if kind < 3:
         content[first] ^= 1 << rng.randrange(8)
     elif kind == 3:
