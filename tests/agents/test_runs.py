@@ -1,149 +1,52 @@
-"""Training runs: what a folder holds, when a run ends, and that a resumed one ends alike."""
+"""Training runs: what a folder holds, that a resumed one ends alike, and several seeds."""
 
 import json
-import re
+import math
+import os
 import shutil
 import sys
 import time
 from dataclasses import replace
-from types import SimpleNamespace
+from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
-from commands import command, refused, typed
-from numba.extending import overload
+from commands import refused, typed
 from same import content_of, contents
 
+from baselines import seeds as streams
 from baselines import train
-from baselines.agents import Task
+from baselines.arrays import pack
+from baselines.commands.train import side_by_side
 from baselines.commands.train import typed as given_by
-from baselines.progress import clock
-from baselines.tabular.qtable import QTable, QTableSettings
-from baselines.training import loop
+from baselines.evaluation.comparison import Result, differences
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
 from baselines.training.run import config_for
 from baselines.training.run_folder import Run
-from tile_envs.errors import UsageError
-from tile_envs.files import replacing
 
 FEW = {"games": 100, "n_envs": 10}
-ON_FOUR_CELLS = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}}
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "q"
-    typed("train", "qtable", "--games", 30_000, "--seed", 3, "--out", folder)
-    return folder
-
-
-def arrays_of(folder):
-    return content_of(folder / runs.CHECKPOINT)
-
-
-def fail_beside(folder):
-    folder.mkdir()
-    raise UsageError("oh")
-
-
-def test_what_fails_while_a_file_is_written_is_told_whatever_lies_beside(tmp_path):
-    with pytest.raises(UsageError, match="oh"), replacing(tmp_path / "file") as beside:
-        fail_beside(beside)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_run_leaves_its_settings_its_progress_and_its_table(trained, monkeypatch):
-    config = json.loads((trained / "config.json").read_text())
-    assert config["settings"].pop("loss_weight") == 10.0
+def test_a_folder_holds_a_run_and_is_evaluated_like_a_name(tmp_path):
+    run, out = tmp_path / "q", tmp_path / "rows.json"
+    typed("train", "qtable", "--games", 30_000, "--seed", 3, "--out", run)
+    config = json.loads((run / "config.json").read_text())
     told = {"agent": "qtable", "seed": 3, "sides": ["X", "O"], "modules": []}
     assert config | told == config
-    assert int(runs.read_progress(trained)[-1]["games"]) == 30_000
-    assert list(trained.glob("events.out.tfevents.*"))
-    assert not list(trained.glob("*.part"))
-    monkeypatch.setattr(runs, "PACKAGES", ("numpy", "no-such-package"))
-    assert Run(Run.read(trained).config).versions.keys() == {"numpy", "tile-envs"}
     assert config["versions"].keys() >= {"numpy", "tile-envs"}
-
-
-def test_a_folder_is_evaluated_like_a_name(trained, tmp_path):
-    out = tmp_path / "rows.json"
-    typed("evaluate", trained, "--exact", "--out", out)
+    assert int(runs.read_progress(run)[-1]["games"]) == 30_000
+    typed("evaluate", run, "--exact", "--out", out)
     x, o = json.loads(out.read_text())
     assert (x["side"], o["side"]) == ("X", "O")
     assert x["win"] > 0.95
-    assert set(x) >= {"agent", "env", "side", "win", "draw", "loss", "worst"}
-    typed("evaluate", trained, "--episodes", 300, "--out", out)
-    assert [row["side"] for row in json.loads(out.read_text())] == ["X", "O"]
-    typed("train", "qtable", "--side", "X", "--games", 3000, "--out", tmp_path / "x")
-    assert re.findall("side=.", typed("evaluate", tmp_path / "x", "--exact")) == ["side=X"]
 
 
-def test_a_resumed_run_ends_where_a_longer_one_ends(trained, tmp_path):
-    folder = tmp_path / "run"
-    arguments = ("train", "qtable", "--seed", 3, "--out", folder)
-    typed(*arguments, "--games", 10_000)
-    typed(*arguments, "--games", 30_000, "--resume")
-    assert arrays_of(folder) == arrays_of(trained)
-    games = [int(row["games"]) for row in runs.read_progress(folder)]
-    assert games == sorted(set(games))
-
-
-def test_a_run_goes_on_with_the_latest_version_and_the_preset_that_it_began_with(tmp_path):
-    words = ("--env", "TicTacToe", "--preset", "published", "--games", 10, "--out", tmp_path / "q")
-    done = command("train", "qtable", *words)
-    assert done.stderr.count("TicTacToe-v0") == 1, done.stderr
-    run = Run.read(tmp_path / "q").config
-    assert run.env == "TicTacToe-v0"
-    resumed, begun = (config_for("qtable", preset=p, resumed=run) for p in ("published", None))
-    assert (resumed.games, begun.games) == (7000, 10)
-    assert resumed.settings == begun.settings
-
-
-def test_a_budget_that_is_given_replaces_those_of_the_preset(tmp_path):
-    for words, budget in (
-        ((), (10_000_000, None, 10)),
-        (("--games", 5), (5, None, None)),
-        (("--minutes", 0.5, "--moves", 9), (None, 9, 0.5)),
-    ):
-        config = config_for("ntuple", **given_by("ntuple", [*map(str, words)]))
+def test_a_budget_that_is_given_replaces_those_of_the_preset():
+    for words, budget in (("", (10_000_000, None, 10)), ("--moves 9", (None, 9, None))):
+        config = config_for("ntuple", **given_by("ntuple", words.split()))
         assert (config.games, config.moves, config.minutes) == budget
-    agent = train("qtable", moves=3000, n_envs=10, out=tmp_path / "q")
-    assert 3000 <= agent.moves < 3200
-    config = json.loads((tmp_path / "q" / "config.json").read_text())
-    assert (config["games"], config["moves"], config["minutes"]) == (None, 3000, None)
-
-
-def test_the_return_is_the_mean_of_the_last_100_training_games():
-    seen = {"X": [], "O": []}
-
-    class Kept(QTable):
-        def update(self, episodes):
-            side = "XO"[bool(episodes.observations[0].any())]
-            seen[side] += episodes.returns.tolist()
-
-    for n_envs, sides, last in ((30, ("X",), 100), (1, ("X",), 7), (60, (), 50)):
-        seen["X"].clear(), seen["O"].clear()
-        learner = Kept(Task("TicTacToe-v0").game, 0, QTableSettings(n_envs=n_envs), sides)
-        metrics = [learner.learn() for _ in range(7)][-1]
-        expected = seen["X"][-last:] + ([] if sides else seen["O"][-last:])
-        assert metrics["return"] == pytest.approx(np.mean(expected))
-
-
-def slowly_compiled(x): ...
-
-
-@overload(slowly_compiled)
-def _(x):
-    time.sleep(0.3)
-    return lambda x: x
-
-
-def test_the_clock_of_a_budget_stands_still_while_numba_compiles():
-    before, began = clock(), time.perf_counter()
-    assert numba.njit(lambda x: slowly_compiled(x))(3) == 3
-    assert clock() - before <= time.perf_counter() - began - 0.3
+    assert 3000 <= train("qtable", moves=3000, n_envs=10).moves < 3200
 
 
 def test_files_to_learn_from_are_found_by_their_path_or_their_content(tmp_path, monkeypatch):
@@ -156,168 +59,237 @@ def test_files_to_learn_from_are_found_by_their_path_or_their_content(tmp_path, 
     typed(*words, 20, "--n-envs", 10, "--env-kwargs", starting("late.npy"))
     monkeypatch.chdir("/")
     typed(*words, 30, "--resume")
-    (tmp_path / "late.npy").rename(tmp_path / "moved.npy")
-    np.save(tmp_path / "other.npy", [[[3, 3], [1, 0]]])
-    asked = (*words, 40, "--resume", "--env-kwargs")
-    assert "env_kwargs was" in refused(*asked, starting(tmp_path / "other.npy"))
-    typed(*asked, starting(tmp_path / "moved.npy"))
-    assert Run.read(tmp_path / "q").config.env_kwargs["starts"] == str(tmp_path / "moved.npy")
-    np.save(tmp_path / "moved.npy", [[[2, 1], [1, 0]]])  # changed in its place
-    assert "env_kwargs was" in refused(*asked, starting(tmp_path / "moved.npy"))
+    moved = (tmp_path / "late.npy").rename(tmp_path / "moved.npy")
+    asked = (*words, 40, "--resume", "--env-kwargs", starting(moved))
+    typed(*asked)
+    assert Run.read(tmp_path / "q").config.env_kwargs["starts"] == str(moved)
+    np.save(moved, [[[2, 1], [1, 0]]])  # changed in its place
+    assert "env_kwargs was" in refused(*asked)
 
 
-def test_a_run_goes_on_up_to_a_larger_budget_and_no_further(trained, tmp_path):
-    folder = shutil.copytree(trained, tmp_path / "run")
-    again = ("train", "qtable", "--out", folder, "--resume")
-    typed(*again)
-    assert contents(folder) == contents(trained)
-    assert "has played 32,000 games" in typed(*again, "--games", 32_000)
-    assert Run.read(folder).config.games == 32_000
-
-
-@pytest.fixture
-def now(monkeypatch):
-    """The seconds that the clocks show; each iteration of a Q-table takes a minute."""
-    now, learn = [0.0], QTable.learn
-
-    def learn_slowly(learner):
-        now[0] += 60
-        return learn(learner)
-
-    clocks = {"monotonic": lambda: now[0], "perf_counter": lambda: now[0]}
-    monkeypatch.setattr(loop, "time", SimpleNamespace(time=time.time, **clocks))
-    monkeypatch.setattr("baselines.progress.clock", lambda: now[0])
-    monkeypatch.setattr(QTable, "learn", learn_slowly)
-    return now
-
-
-def test_minutes_of_earlier_calls_count(now, tmp_path):
-    small = {"minutes": 12, "n_envs": 10, "out": tmp_path}
-    assert train("qtable", **small).iterations == 12
+def test_minutes_of_earlier_calls_count(tmp_path):
+    given = {"agent": "qtable", "n_envs": 10, "out": tmp_path}
+    train(**given, minutes=0.05)
     before = contents(tmp_path)
-    train("qtable", **small, resume=True)
+    train(**given, minutes=0.05, resume=True)
     assert contents(tmp_path) == before
-    assert train("qtable", **small | {"minutes": 18}, resume=True).iterations == 18
+    train(**given, minutes=0.06, resume=True)
     seconds = [float(row["seconds"]) for row in runs.read_progress(tmp_path)]
     assert seconds == sorted(seconds)
-    assert seconds[-1] == 18 * 60
-
-
-LEARNERS = """
-from dataclasses import dataclass
-import numpy as np
-from baselines.training.episodes import EpisodicLearner
-class Mine(EpisodicLearner):
-    def __init__(self, game, seed=0, settings=None, sides=()):
-        super().__init__(game, seed, 5, "random", sides)
-        self.weights = np.zeros(3)
-    def action_values(self, boards):
-        return np.where(self._game.legal_actions(boards), 0.0, -np.inf)
-    def update(self, episodes): ...
-class Clashing(Mine):
-    @dataclass
-    class Settings:
-        games: int = 3
-"""
+    assert 3.6 <= seconds[-1] < 6
 
 
 def test_a_learner_of_the_users_is_resumed_up_to_its_budget(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "mine.py").write_text(LEARNERS)
-    assert "Settings.games" in refused("train", "mine:Clashing", "--games", "20", "--out", "run")
-    assert not (tmp_path / "run").exists()
-    typed("train", "mine:Mine", "--games", 40, "--out", "run")
-    assert "Mine has played 40 games" in typed("train", "mine:Mine", "--resume", "--out", "run")
+    module = "from baselines.tabular.qtable import QTable\nclass Mine(QTable): ..."
+    (tmp_path / "mine.py").write_text(module)
+    words = ("train", "mine:Mine", "--env", "TicTacToe-v0", "--n-envs", 5, "--out", "run")
+    typed(*words, "--games", 20)
+    assert "Mine has played 40 games" in typed(*words, "--games", 40, "--resume")
     assert runs.read_checkpoint(tmp_path / "run")["iterations"] == 8
-    assert train(sys.modules.pop("mine").Mine, games=40).iterations == 8
+    assert train(sys.modules.pop("mine").Mine, "TicTacToe-v0", games=40, n_envs=5).iterations == 8
 
 
 def test_a_callback_sees_each_iteration_and_can_end_the_run(tmp_path):
     seen = []
 
     def callback(learner, metrics):
-        seen.append((learner.games, metrics["return"]))
+        seen.append(learner.games)
         return len(seen) < 3
 
-    options = {"games": 50, "n_envs": 10, "out": tmp_path / "q"}
-    learner = train("qtable", callback=callback, **options)
-    assert [games for games, _ in seen] == [10, 20, 30] == [10, 20, learner.games]
-    assert not Run.read(tmp_path / "q").finished
-
-    def failing(learner, metrics):
-        raise ZeroDivisionError("oh")
-
-    with pytest.raises(ValueError, match=r"40 games.*ZeroDivisionError: oh"):
-        train("qtable", resume=True, callback=failing, **options)
-    train("qtable", resume=True, **options)
-    assert train("qtable", games=50, n_envs=10).iterations == 5
-    assert runs.read_checkpoint(tmp_path / "q")["iterations"] == 5
+    learner = train("qtable", **FEW, callback=callback, out=tmp_path / "q")
+    assert seen == [10, 20, 30] == [10, 20, learner.games]
+    learner.save(tmp_path / "saved")
+    for folder in (tmp_path / "q", tmp_path / "saved"):
+        assert not Run.read(folder).finished
+        with pytest.raises(ValueError, match=r"40 games.*ZeroDivisionError"):
+            train("qtable", resume=True, callback=lambda *_: 1 / 0, out=folder)
+        assert train("qtable", resume=True, out=folder).iterations == 10
+        assert Run.read(folder).finished
 
 
-def test_saving_takes_a_small_share_of_the_time_before_the_end(now, tmp_path, monkeypatch):
-    saving, shares = [0.0], []
-
-    def write(seconds):
-        saving[0], now[0] = saving[0] + seconds, now[0] + seconds
-        shares.append(saving[0] / now[0])
-
-    monkeypatch.setattr(loop, "size_of", lambda _: 10 * loop.BYTES_PER_SECOND)
-    monkeypatch.setattr(QTable, "test", lambda learner, _: {"greedy_return": float(learner.games)})
-    monkeypatch.setattr(runs, "write_checkpoint", lambda *_: write(20))
-    monkeypatch.setattr(QTable, "save_model", lambda *_: write(10))
-    train("qtable", games=1000, n_envs=10, test_every=100, out=tmp_path / "q")
-    assert len(shares) > 10 + 2 * 5  # the best models, and checkpoints with the last ones
-    assert max(shares[:-2]) <= 1.1 * loop.MAX_SAVING_FRACTION
-
-
-@pytest.mark.parametrize(("games", "tests"), [(3, [20, 40, 60, 80, 100]), (0, [])])
-def test_tests_come_as_often_and_are_as_long_as_asked(games, tests, tmp_path):
+def test_tests_come_as_often_as_asked_in_a_resumed_run_too(tmp_path):
     whole, resumed = tmp_path / "whole", tmp_path / "resumed"
-    given = {**ON_FOUR_CELLS, **FEW, "test_every": 20, "test_games": games}
+    given = {"env": "Tiles2048-v0", "env_kwargs": {"shape": [2, 2]}, **FEW}
+    given |= {"test_every": 20, "test_games": 3}
     train("qtable", **given, out=whole, checkpoint_every=0.01)
     rows = runs.read_progress(whole)
-    assert [int(row["games"]) for row in rows if row.get("greedy_return")] == tests
+    assert [row["games"] for row in rows if row["greedy_return"]] == ["20", "40", "60", "80", "100"]
     train("qtable", **given, out=resumed, callback=lambda learner, _: learner.games < 50)
     train("qtable", out=resumed, resume=True)
     assert contents(resumed) == contents(whole)
 
 
-def test_a_run_that_is_saved_before_its_end_is_unfinished(tmp_path):
-    train("qtable", **FEW, callback=lambda *_: False).save(tmp_path / "q")
-    assert not Run.read(tmp_path / "q").finished
-    assert train("qtable", resume=True, out=tmp_path / "q").games == 100
-    train("qtable", **FEW).save(tmp_path / "whole")
-    assert Run.read(tmp_path / "whole").finished
-
-
 def test_a_run_tells_all_its_budgets(tmp_path):
-    words = ("train", "qtable", "--n-envs", 10, "--out", tmp_path / "q")
-    typed(*words, "--games", 20)
-    typed(*words, "--games", 40, "--resume")
-    typed(*words, "--resume")
+    words = ("train", "qtable", "--n-envs", 10, "--out", tmp_path / "q", "--games")
+    typed(*words, 20)
+    typed(*words, 40, "--resume")
     assert Run.read(tmp_path / "q").config.budgets == ({"games": 20}, {"games": 40})
     assert "20, then 40 games" in typed("evaluate", tmp_path / "q", "--exact")
-    typed("export", tmp_path / "q", "--out", tmp_path / "copy", "--episodes", 1)
-    card = (tmp_path / "copy" / "README.md").read_text()
-    assert "20, then 40 games" in card
-    assert "makes that run again:" not in card
 
 
 @pytest.mark.parametrize(
     ("change", "equal"),
     [
-        ({"env_kwargs": {"shape": (4, 4)}}, True),
-        ({"env_kwargs": {"spawn": {"2": 0.9, "4": 0.1}, "max_illegal": 100}}, True),
+        ({"env_kwargs": {"shape": (4, 4), "spawn": {"2": 0.9, "4": 0.1}}}, True),
         ({"minutes": 1.0, "settings": {"epsilon": 1, "replays": "moved"}}, True),
-        ({"env_kwargs": {"shape": [3, 4]}}, False),
         ({"env_kwargs": {"max_illegal": 5}}, False),
         ({"contents": {"replays": "another"}}, False),
         ({"budgets": ({"minutes": 0.5}, {"minutes": 1})}, False),
     ],
 )
 def test_runs_have_equal_keys_if_the_same_decides_them(change, equal):
-    settings = {"epsilon": 1.0, "replays": "a"}
+    settings, held = {"epsilon": 1.0, "replays": "a"}, {"replays": "what they hold"}
     one = RunConfig("qtable", 1, "Tiles2048-v0", {}, (), settings, 0, None, None, 1)
-    one = replace(one, contents={"replays": "what they hold"})
+    one = replace(one, contents=held)
     assert (replace(one, **change).key == one.key) == equal
+
+
+TC = {"network": "0123 4567", "iteration_games": 50, "method": "tc", "learning_rate": 1.0}
+
+
+@pytest.mark.parametrize("method", ["td", "tc"])
+def test_a_network_plays_by_the_mean_of_its_last_weights_and_learns_on_without_it(method, tmp_path):
+    """It looks at most ten times, here after each iteration in the window, the last half.
+
+    A run that goes on keeps the mean if it is in the new window, as of 8 and 9 iterations.
+    """
+    settings, seen, plain = {**TC, "method": method, "averaging": 0.5}, [], []
+
+    def see(learner, _):
+        seen.append(learner.state_dict()["latest"].copy())
+
+    for games, first, how in ((400, 4, settings), (450, 4, {}), (800, 9, {})):
+        how = how or {"resume": True}
+        learned = train("ntuple", games=games, out=tmp_path / "n", callback=see, **how)
+        mean = sum(seen[first:]) / len(seen[first:])
+        assert np.allclose(learned.state_dict()["weights"], mean, atol=1e-3)
+
+    def see_weights(learner, _):
+        plain.append(learner.state_dict()["weights"].copy())
+
+    train("ntuple", games=800, callback=see_weights, **settings | {"averaging": 0.0})
+    assert np.array_equal(seen, plain)
+
+
+def test_a_run_with_means_that_goes_on_ends_alike_wherever_it_is_interrupted(tmp_path):
+    def train_to(games, name, until=math.inf, **how):
+        how |= {"test_games": 0, "callback": lambda learner, _: learner.games < until}
+        return train("ntuple", games=games, out=tmp_path / name, **how).state_dict()
+
+    means, on = TC | {"averaging": 0.2}, {"resume": True}
+    train_to(200, "whole", **means), train_to(200, "cut", **means)
+    train_to(1000, "cut", until=700, **on)
+    at_once, *others = (
+        train_to(1000, *run, **how) for *run, how in (("new", means), ("whole", on), ("cut", on))
+    )
+    for name, array in at_once.items():
+        assert all(array.tobytes() == state[name].tobytes() for state in others)
+
+
+def test_tables_are_kept_without_what_has_not_been_used(tmp_path):
+    n = 300_001
+    used = np.random.default_rng(0).choice(n - 1, 5_000, replace=False)
+    table, sizes, counts = np.full(n, 2.5), np.zeros(n, np.float32), np.zeros(2 * n, np.int32)
+    table[used], sizes[used], counts[used] = np.nan, -0.0, used
+    state = {"table": table, "sizes of": sizes, "counts": counts, "few": np.arange(3)}
+    state["errors"] = np.where(np.isnan(table), -3.5, 0.0)  # of the type and length of the first
+    state["dense"], state["square"] = np.arange(n) * 1.0, np.zeros((n // 5, 5))
+    assert pack(state).keys() >= {"dense", "table/300001", "counts/600002"}
+    runs.write_checkpoint(tmp_path, state)
+    assert (tmp_path / "checkpoint.npz").stat().st_size < 5_200_000
+    found = runs.read_checkpoint(tmp_path)
+    assert found.keys() == state.keys()
+    assert all(found[name].tobytes() == array.tobytes() for name, array in state.items())
+
+
+RUN = ("train", "qtable", "--games", 4000)
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("seeds")
+    typed(*RUN, "--seed", 5, "--seeds", 2, "--out", folder / "q")
+    return folder
+
+
+def test_each_seed_is_the_run_that_it_is_alone(seeds, tmp_path):
+    assert sorted(path.name for path in seeds.iterdir()) == ["q-5", "q-6"]
+    typed(*RUN, "--seed", 6, "--out", tmp_path / "alone")
+    folders = (tmp_path / "alone", seeds / "q-5", seeds / "q-6")
+    arrays = [content_of(folder / "checkpoint.npz") for folder in folders]
+    for same in (arrays, [Run.read(folder).config.key for folder in folders]):
+        assert same[0] == same[2] != same[1]
+
+
+def test_seeds_are_resumed_together_and_those_that_are_missing_begun(seeds):
+    words = ("--seeds", 2, "--out", seeds / "q", "--seed")
+    assert f"{seeds / 'q-6'} holds a run already" in refused(*RUN, *words, 6)
+    assert "4,000 games" in refused(*RUN[:3], 3000, *words, 4, "--resume")
+    assert not (seeds / "q-4").exists()
+    typed(*RUN, *words, 6, "--resume")
+    assert all(Run.read(seeds / f"q-{seed}").finished for seed in (5, 6, 7))
+
+
+@pytest.mark.linux
+def test_seeds_use_the_cores_that_the_process_may_use(tmp_path, monkeypatch):
+    begun, of_training = [], "baselines.commands.train.side_by_side"
+    monkeypatch.setattr(of_training, lambda _, at_once: begun.append(at_once) or ())
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5, 7})
+    monkeypatch.setattr("baselines.settings.CGROUP", tmp_path)
+    for quota, cores in (("max", 4), ("900000", 4), ("250000", 2), ("20000", 1)):
+        (tmp_path / "cpu.max").write_text(f"{quota} 100000\n")
+        typed(*RUN, "--seeds", 9, "--out", tmp_path / "q")
+        assert begun.pop() == cores
+
+
+def test_seeds_that_run_at_once_share_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setenv("BASELINES_MEMORY", f"{700 << 20}")
+    monkeypatch.setattr("baselines.commands.train.usable_cores", lambda: 2)
+    large = ("--network", "8x6", "--games", 10, "--out", tmp_path / "n", "--seeds")
+    assert "and 0.3 GiB are free" in refused("train", "ntuple", *large, 2)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_seed_that_fails_stops_the_others(tmp_path):
+    long, began = ["train", "qtable", "--minutes", "3", "--out", str(tmp_path)], time.monotonic()
+    with pytest.raises(ValueError, match="a: "):
+        list(side_by_side({Path("a"): ["train"], Path("b"): long}, 2))
+    assert time.monotonic() - began < 180
+
+
+def test_seeds_and_no_copies_are_averaged_with_an_interval_over_seeds(seeds, tmp_path):
+    both, out = (seeds / "q-5", seeds / "q-6"), tmp_path / "rows.json"
+    typed("evaluate", *both, "--exact", "--out", out)
+    *rows, as_x, as_o = json.loads(out.read_text())
+    for side, row in (("X", as_x), ("O", as_o)):
+        wins = [one["win"] for one in rows if one["side"] == side]
+        assert row["win"] == pytest.approx(np.mean(wins))
+        assert row["interval_method"] == "Student's, over seeds"
+        assert row["low"] <= row["win"] <= row["high"]
+    copy = shutil.copytree(both[0], tmp_path / "copy")
+    assert "over seeds" not in typed("evaluate", both[0], copy, "--exact")
+
+
+def test_differences_are_paired_game_by_game():
+    luck = np.random.default_rng(0).normal(0, 1000, 400)
+    results = []
+    for name, returns in (("a", luck + np.tile([3.0, -1.0], 200)), ("b", luck)):
+        row = {"agent": name, "mean": np.mean(returns), "env_kwargs": {}}
+        results.append(Result(row, "", returns))
+    (line,) = differences(results)
+    assert "a − b: mean 1 (0.803 to 1.2)" in line  # in games of its own, 100 would hide in the luck
+
+
+def test_seeds_of_any_length_draw_numbers_of_their_own():
+    lengths, drawn = [5, 2**32 + 5, 2**33 + 5, 2**64 + 5, 2**96 + 5, 5 * 2**32 + 1], []
+    for seed in lengths:
+        drawn.append(streams.game_seeds(seed, 3))
+        for part in ((1, 0), (1, 1), (1, 5), (5, 1)):
+            drawn.append(streams.training_seeds(streams.training_generator(seed, *part), 3))
+        for use in ("updates", "questions"):
+            drawn.append(streams.seed_sequence(seed, use, 3).generate_state(3, np.uint64))
+        drawn.append(np.array([streams.training_stream(seed)], np.uint64))
+    every = np.concatenate(drawn)
+    assert len(np.unique(every)) == len(every)
