@@ -294,7 +294,6 @@ CALLS = [
     (lambda: expected(UP, SMALL_GAME), "plays 0"),
     *((partial(policy_of, drawing(r), "O"), "probabilities") for r in (np.eye(9)[4], np.zeros(9))),
     (lambda: probabilities_of(drawing([2, -1, 0]), np.zeros((1, 2, 2)), np.ones((1, 3))), "-1"),
-    (lambda: DQNLearner(SMALL_GAME).predict(np.ones((1, 3, 3), np.uint8)), "(2, 2) (3, 3)"),
     # Plugs.
     (lambda: SB3VecEnv(gym.make("Tiles2048-v0")), "vector OrderEnforcing"),
     (lambda: SB3VecEnv(many("NextStep")), "autoreset_mode SameStep"),
