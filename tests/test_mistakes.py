@@ -217,10 +217,6 @@ CALLS = [
     (lambda: ValuePlacer(GreedyAgent(TILES), TILES), "action_values"),
     (lambda: MCTSAgent(TILES), "TicTacToe-v0 2048"),
     (lambda: MaskedDQN("BoardPolicy", gym.make("CartPole-v1")), "tile_envs CartPole"),
-    (lambda: MCTSAgent(MARKS).predict(np.zeros((2, 3, 4), np.int8)), "(n, 3, 3)"),
-    (lambda: DQNLearner(BOARD).predict(np.ones((1, 3, 3), np.uint8)), "boards (2, 2) (3, 3)"),
-    (lambda: masked_dqn(gym.make("CartPole-v1")), "tile_envs CartPole"),
-    (lambda: masked_dqn(gym.wrappers.FlattenObservation(gym.make("Tiles2048-v0"))), "(4, 4)"),
     (lambda: train("qtable", trice=1), "'trice' opponent"),
     (lambda: train("qtable", games=2.5), "games 2.5"),
     (lambda: train("qtable", resume=True), "resume out"),
@@ -294,6 +290,7 @@ CALLS = [
     (lambda: expected(UP, SMALL_GAME), "plays 0"),
     *((partial(policy_of, drawing(r), "O"), "probabilities") for r in (np.eye(9)[4], np.zeros(9))),
     (lambda: probabilities_of(drawing([2, -1, 0]), np.zeros((1, 2, 2)), np.ones((1, 3))), "-1"),
+    (lambda: DQNLearner(SMALL_GAME).predict(np.ones((1, 3, 3), np.uint8)), "(2, 2) (3, 3)"),
     # Plugs.
     (lambda: SB3VecEnv(gym.make("Tiles2048-v0")), "vector OrderEnforcing"),
     (lambda: SB3VecEnv(many("NextStep")), "autoreset_mode SameStep"),
