@@ -52,5 +52,6 @@ def fault_of(job):
     return ""
 
 
-sys.meta_path.insert(0, Missing())
-print(json.dumps([*map(fault_of, json.loads(sys.argv[1]))]))
+if __name__ == "__main__":
+    sys.meta_path.insert(0, Missing())
+    print(json.dumps([*map(fault_of, json.loads(sys.argv[1]))]))

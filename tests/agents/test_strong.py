@@ -9,7 +9,10 @@ from baselines import evaluate, load, players
 from baselines.agents import Task
 
 
-@pytest.mark.parametrize("env", ["Tiles2048-v0", "Tiles2584-v0"])
+OTHER = pytest.param("Tiles2584-v0", marks=pytest.mark.slow)  # compiles all once more
+
+
+@pytest.mark.parametrize("env", ["Tiles2048-v0", OTHER])
 def test_a_network_is_small_and_wins_nearly_every_game(env):
     game, agent = Task.of(env).game, load("strong", env=env)
     files = (players.STRONG_FOLDER / game.name).iterdir()
