@@ -35,19 +35,21 @@ class Committed:
             for table, experiments in self.experiments.items()
         }
 
-    def rows(self, table: str, env: str = "") -> list[Row]:
-        """Return the rows of a table that hold a result, in the order of the experiments.
+    def rows(self, *tables: str, env: str = "") -> list[Row]:
+        """Return the rows of tables that hold a result, in the order of the experiments.
 
         With `env`, only those of this environment with its usual options.  Each says whether it
         `is_stale`, and of a learner, how many seeds are wanted.
         """
+        rows = [row for table in tables for row in self._rows(table)]
+        return [r for r in rows if not env or (r["env"], r["env_kwargs"]) == (env, "{}")]
+
+    def _rows(self, table: str) -> list[Row]:
         wanted = self.wanted.get(table, {})
         places = {name_of(table, each.name): n for n, each in enumerate(wanted.values())}
         names = {(e.name.get("env"), e.label, e.name.get("train_seed")) for e in wanted.values()}
         seeds = Counter((env, label) for env, label, _ in names)
         rows = [row for row in read(self.folder, table).values() if not row.get("error")]
-        if env:
-            rows = [row for row in rows if (row["env"], row["env_kwargs"]) == (env, "{}")]
         for row in rows:
             row["is_stale"] = row["key"] not in wanted
             row["wants"] = seeds[row.get("env"), row.get("label")]
@@ -70,11 +72,6 @@ def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
     for row in rows:
         groups.setdefault(tuple(row.get(column) for column in columns), []).append(row)
     return list(groups.values())
-
-
-def learned(committed: Committed, *tables: str, env: str = "") -> list[Row]:
-    """Return the rows of several tables of learners."""
-    return [row for table in tables for row in committed.rows(table, env)]
 
 
 def by_seeds(rows: Iterable[Row]) -> list[list[Row]]:

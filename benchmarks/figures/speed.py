@@ -1,7 +1,11 @@
 """The picture of the environments' speed."""
 
+from typing import Any
+
+from matplotlib.axes import Axes
+
 from baselines.viewing.curves import COLORS
-from benchmarks.figures.drawing import label_ends, panels, svg, write_numbers
+from benchmarks.figures.drawing import picture, write_numbers
 from benchmarks.results import Row
 from benchmarks.rows import Committed
 from benchmarks.speed.environments import GAMES
@@ -22,15 +26,15 @@ def by_size(committed: Committed) -> bytes:
     shown = [color for color in COLORS if color != YELLOW]
     colors = dict(zip(sorted(names, key=lambda n: (OURS not in n, n)), shown * 2, strict=False))
     lines = {game: {name: sorted(of[name].items()) for name in of} for game, of in best.items()}
-    with panels(lines, 4.4, 4.4) as (figure, axes):
-        for axis, of_game in zip(axes, lines.values(), strict=True):
-            for name, points in of_game.items():
-                look = {"color": colors[name], "marker": "o", "markersize": 3, "label": name}
-                axis.loglog(*zip(*points, strict=True), **look)
-            axis.set(xlabel="games at once", ylabel="steps per second of CPU time")
-            write_numbers(axis.xaxis, axis.yaxis)
-            label_ends(axis, [(name, *of_game[name][-1], colors[name]) for name in of_game])
-    return svg(figure, lines)
+
+    def draw(axis: Axes, game: str, of_game: dict[str, Any]) -> None:
+        for name, points in of_game.items():
+            look = {"color": colors[name], "marker": "o", "markersize": 3, "label": name}
+            axis.loglog(*zip(*points, strict=True), **look)
+        axis.set(xlabel="games at once", ylabel="steps per second of CPU time")
+        write_numbers(axis.xaxis, axis.yaxis)
+
+    return picture(lines, 4.4, 4.4, draw)
 
 
 def _name(row: Row) -> str:

@@ -11,9 +11,6 @@ from benchmarks.results import Row
 from benchmarks.rows import Committed, group
 from benchmarks.tables.table import Columns, Table, number_of, table
 
-RESULTS = {"won": "win", "drawn": "draw", "lost": "loss"}
-"""The columns of results by their headings."""
-
 
 def seeds(committed: Committed) -> Table:
     """Return the range over seeds of exact results against random play, and the worst case."""
@@ -33,7 +30,9 @@ def seeds(committed: Committed) -> Table:
         ("agent", "label"),
         ("side", "side"),
         ("seeds", lambda rows: str(len(rows))),
-        *((f"{head}, %", lambda rows, k=key: percents(rows, k)) for head, key in RESULTS.items()),
+        ("won, %", lambda rows: percents(rows, "win")),
+        ("drawn, %", lambda rows: percents(rows, "draw")),
+        ("lost, %", lambda rows: percents(rows, "loss")),
         ("worst case", worst),
         ("training", seconds),
     ]
@@ -54,18 +53,11 @@ def crosstable(committed: Committed) -> Table:
     def beside(row: Row) -> str:
         return " / ".join(f"{share:.1f}" for share in theirs.get((row["x"], row["o"]), ()))
 
-    columns: Columns = [
-        ("X", "x"),
-        ("O", "o"),
-        ("X wins / draws / O wins, %", ours),
-        ("published", beside),
-    ]
-    return table(columns, rows)
+    heads = ("X", "O", "X wins / draws / O wins, %", "published")
+    return table([*zip(heads, ("x", "o", ours, beside), strict=True)], rows)
 
 
 def solved(committed: Committed) -> Table:
-    """Return the numbers of boards and the value of optimal play."""
-
     def mebibytes(row: Row) -> str:
         size = float(row["bytes"]) / 2**20
         return f"{size:,.0f}" if size >= 10 else f"{size:.1g}"
@@ -106,7 +98,6 @@ def exact(committed: Committed) -> Table:
 
 
 def _fractions(rows: Sequence[Row], board: str) -> str:
-    """Return the mean fraction and the range over seeds, and the time of training."""
     rows = [row for row in rows if row["board"] == board]
     if not rows:
         return ""

@@ -18,7 +18,6 @@ from benchmarks.rows import (
     by_seeds,
     group,
     kind,
-    learned,
     looks_ahead,
     minutes,
     reached,
@@ -131,7 +130,7 @@ def headline(committed: Committed) -> Table:
     lines = []
     rows = [
         row
-        for row in learned(committed, "ntuple", "search", "deep")
+        for row in committed.rows("ntuple", "search", "deep")
         if row["env_kwargs"] == "{}" and int(row["episodes"]) >= FEWEST
     ]
     for asked in product((GAME_2048, GAME_2584), KINDS, (False, True)):
@@ -152,7 +151,6 @@ def _best_published(rows: Sequence[Row]) -> str:
 
 
 def named(committed: Committed) -> Table:
-    """Return what agents reach that are not trained."""
     (theirs,) = (row for row in published("article") if row["learning"] == "random play")
     beside = f"{number(theirs['mean'])} ({theirs['source']})"
     columns: Columns = [
@@ -167,12 +165,10 @@ def named(committed: Committed) -> Table:
 
 
 def learners(committed: Committed, name: str) -> Table:
-    """Return what learners reach, by their budget and search."""
-    items = by_seeds(committed.rows(name))
-    placed: Columns = [("tiles placed", lambda rows: PLACERS[rows[0]["placer"]])]
-    is_placed = bool(items and items[0][0].get("placer"))
-    columns = [*LEARNED, *placed * is_placed, ("tile", _top), ("experiment", "label")]
-    return table(columns, items)
+    items, columns = by_seeds(committed.rows(name)), list(LEARNED)
+    if items and items[0][0].get("placer"):
+        columns.append(("tiles placed", lambda rows: PLACERS[rows[0]["placer"]]))
+    return table([*columns, ("tile", _top), ("experiment", "label")], items)
 
 
 def recipe(committed: Committed) -> Table:
@@ -188,7 +184,6 @@ def recipe(committed: Committed) -> Table:
 
 
 def reproduction(committed: Committed) -> Table:
-    """Return published experiments that are repeated, beside ours."""
     theirs = {row["repeated"]: row for row in published("ntuple") if "repeated" in row}
     columns: Columns = [
         ("published experiment", lambda rows: "{source}: {learning}".format_map(rows[0]["theirs"])),

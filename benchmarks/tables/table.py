@@ -11,7 +11,6 @@ Cell = str | Callable[[Any], str]
 """A column of a row, or of the first of several; or a function of what a line shows."""
 Columns = Sequence[tuple[str, Cell]]
 """The headings of a table, each with the cells below it."""
-
 NOTE = "† Made with other settings, versions or code than the list of experiments has now."
 
 
@@ -65,7 +64,6 @@ def number(value: Any) -> str:
 
 
 def percent(fraction: float) -> str:
-    """Return a fraction in percent, with one decimal."""
     return f"{fraction:.1%}"
 
 
