@@ -2,19 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from benchmarks.kinds import (
-    OWN_VALUES,
-    SIDES,
-    Exact,
-    Experiment,
-    Games,
-    Measure,
-    Pairings,
-    Sampled,
-    Trained,
-)
+from benchmarks import kinds
+from benchmarks.kinds import Exact, Experiment, Games, Measure, Sampled
 from benchmarks.training import Recording, Training
 from tile_envs.errors import UsageError
 
@@ -22,8 +14,6 @@ Experiments = Mapping[str, Sequence[Experiment]]
 Options = Mapping[str, Any]
 
 GAME_2048, GAME_2584, TICTACTOE = "Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"
-GAMES_OF = {"2048": GAME_2048, "2584": GAME_2584, "tic-tac-toe": TICTACTOE}
-"""The environments by the names of their games."""
 
 # Agents that are not trained, sampled; random play also in the variant of a beginner's article.
 
@@ -31,12 +21,8 @@ BEGINNERS = {"spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}
 AGENTS = (
     Sampled("random, article", Training("random", GAME_2048, BEGINNERS), (Games(1_000),)),
     *(
-        Sampled(agent, Training(agent, env, options), (Games(10_000),))
-        for env, options in (
-            (GAME_2048, {}),
-            (GAME_2584, {}),
-            *((TICTACTOE, {"side": side}) for side in SIDES),
-        )
+        Sampled(agent, Training(agent, env, {"side": side} if side else {}), (Games(10_000),))
+        for env, side in ((GAME_2048, ""), (GAME_2584, ""), (TICTACTOE, "X"), (TICTACTOE, "O"))
         for agent in ("random", "greedy")
     ),
     *(Sampled("strong", Training("strong", e), (Games(10_000),)) for e in (GAME_2048, GAME_2584)),
@@ -44,22 +30,20 @@ AGENTS = (
 
 # Tic-tac-toe: every agent against every other, and every learner from several seeds.
 
+_player = partial(Training, env=TICTACTOE, env_kwargs={})
 PLAYERS = {
-    label: Training(agent, TICTACTOE, {}, **how)
-    for label, agent, how in (
-        ("random", "random", {}),
-        ("minimax", "minimax", {}),
-        ("minimax_first", "minimax_first", {}),
-        ("mcts kept", "mcts", {"settings": {"playouts": 4000, "kept": True}}),
-        ("mcts", "mcts", {"settings": {"playouts": 1000}}),
-        ("qtable published", "qtable", {"preset": "published"}),
-        ("qtable", "qtable", {}),
-        ("value_table published", "value_table", {"preset": "published"}),
-        ("value_table", "value_table", {}),
-        ("neural published", "neural", {"preset": "published"}),
-        ("neural", "neural", {}),
-        ("dqn", "dqn", {}),
-    )
+    "random": _player("random"),
+    "minimax": _player("minimax"),
+    "minimax_first": _player("minimax_first"),
+    "mcts kept": _player("mcts", settings={"playouts": 4000, "kept": True}),
+    "mcts": _player("mcts", settings={"playouts": 1000}),
+    "qtable published": _player("qtable", preset="published"),
+    "qtable": _player("qtable"),
+    "value_table published": _player("value_table", preset="published"),
+    "value_table": _player("value_table"),
+    "neural published": _player("neural", preset="published"),
+    "neural": _player("neural"),
+    "dqn": _player("dqn"),
 }
 SEEDS = [Exact(label, each, seeds=6) for label, each in PLAYERS.items() if each.learns]
 
@@ -103,12 +87,7 @@ NTUPLE = (
         label="one core, 5x6, always restarts",
         training=replace(ONE_CORE.training, settings=ALWAYS_RESTARTS),
     ),
-    _ntuple(
-        *("two cores", GAME_2048, (*SEARCHES, DOWNGRADED)),
-        seeds=3,
-        settings=TWO_CORES,
-        minutes=(10,),
-    ),
+    _ntuple("two cores", GAME_2048, (*SEARCHES, DOWNGRADED), 3, settings=TWO_CORES, minutes=(10,)),
     _ntuple("strong", GAME_2048, (Games(10_000), Games(300, depth=3)), preset="strong"),
     _ntuple("strong", GAME_2584, CLOSELY, preset="strong"),
     _ntuple("one core", GAME_2584, ALONE, minutes=(1, 5)),
@@ -120,10 +99,9 @@ NTUPLE = (
         for values in (21, 26)
         for how in [{"preset": "course", "settings": {"values": values}}]
     ),
-    *(
-        _ntuple(f"{preset}, 100,000 games", env, CLOSELY, preset=preset, games=100_000)
-        for preset, env in (("td", GAME_2048), ("td", GAME_2584), ("optimistic", GAME_2048))
-    ),
+    _ntuple("td, 100,000 games", GAME_2048, CLOSELY, preset="td", games=100_000),
+    _ntuple("td, 100,000 games", GAME_2584, CLOSELY, preset="td", games=100_000),
+    _ntuple("optimistic, 100,000 games", GAME_2048, CLOSELY, preset="optimistic", games=100_000),
 )
 
 # Published experiments at their budgets in games, all with TD(0).  Szubert and Jaśkowski, 2014:
@@ -136,19 +114,17 @@ NTUPLE = (
 # program: 22.9 million weights, as published.  The mean of TDL2048-Demo is that of the last 1,000
 # games of learning; ours are played after it.
 
-REPRODUCTION = tuple(
-    _ntuple(label, GAME_2048, CLOSELY, preset="td", settings=settings, games=games)
-    for label, games, settings in (
-        (
-            *("TDL2048-Demo, 4x6", 100_000),
-            {"network": "4x6", "direction": "backward", "learning_rate": 0.1},
-        ),
-        ("17 four-tuples", 1_000_000, {"network": "17x4", "values": 15, "learning_rate": 0.0425}),
-        (
-            *("two four- and two six-tuples", 1_000_000),
-            {"network": "0123 4567 012456 45689a", "values": 15, "learning_rate": 0.08},
-        ),
-    )
+
+def _td(label: str, games: int, network: str, **settings: Any) -> Sampled:
+    settings["network"] = network
+    return _ntuple(label, GAME_2048, CLOSELY, preset="td", settings=settings, games=games)
+
+
+SIX_TUPLES = "0123 4567 012456 45689a"
+REPRODUCTION = (
+    _td("TDL2048-Demo, 4x6", 100_000, "4x6", direction="backward", learning_rate=0.1),
+    _td("17 four-tuples", 1_000_000, "17x4", values=15, learning_rate=0.0425),
+    _td("two four- and two six-tuples", 1_000_000, SIX_TUPLES, values=15, learning_rate=0.08),
 )
 
 # Strength against the time for a move.
@@ -166,9 +142,10 @@ SEARCH = (
         "two cores, for search",
         GAME_2048,
         (
-            *(*CLOSELY, *SEARCHES[1:]),
-            *(Games(n, depth=depth, downgrade=32768) for n, depth in ((10_000, 1), (300, 3))),
-            *(Games(60, 10, milliseconds=10, downgrade=tile) for tile in (None, 32768)),
+            *CLOSELY,
+            *SEARCHES[1:],
+            *(Games(n, depth, downgrade=32768) for n, depth in ((10_000, 1), (300, 3))),
+            *(Games(60, depth=10, milliseconds=10, downgrade=tile) for tile in (None, 32768)),
         ),
         settings=FOR_SEARCH,
         minutes=(240,),
@@ -177,8 +154,11 @@ SEARCH = (
         "for search",
         GAME_2048,
         (
-            *(*ALONE, *IN_DEPTH, DOWNGRADED._replace(episodes=300)),
-            *(A_MILLISECOND, Games(20, depth=10, milliseconds=10)),
+            *ALONE,
+            *IN_DEPTH,
+            DOWNGRADED._replace(episodes=300),
+            A_MILLISECOND,
+            Games(20, depth=10, milliseconds=10),
         ),
         settings=ALWAYS_RESTARTS,
         minutes=(10,),
@@ -187,7 +167,8 @@ SEARCH = (
         "for search",
         GAME_2584,
         (
-            *(*SEARCHES[:2], Games(40, depth=3)),
+            *SEARCHES[:2],
+            Games(40, depth=3),
             *(Games(n, depth=10, milliseconds=time) for n, time in ((20, 1), (6, 10))),
         ),
         settings=NEVER_RESTARTS,
@@ -216,14 +197,12 @@ DEEP = (
     _deep("dqn, after a strong agent", "dqn", GAME_2048, 12, **RECORDED),
     _deep("ppo", "ppo", GAME_2048, 12),
     _deep("ppo, an hour", "ppo", GAME_2048, 60, DEEPER[:2], seeds=3),
-    *(
-        _deep(f"{agent}, cnn{label}", agent, env, minutes, preset="cnn")
-        for agent, env, minutes, label in (
-            *(("dqn", env, 12, "") for env in (GAME_2048, GAME_2584)),
-            *(("dqn", env, 60, ", an hour") for env in (GAME_2048, GAME_2584)),
-            *(("ppo", env, 12, "") for env in (GAME_2048, GAME_2584)),
-        )
-    ),
+    _deep("dqn, cnn", "dqn", GAME_2048, 12, preset="cnn"),
+    _deep("dqn, cnn", "dqn", GAME_2584, 12, preset="cnn"),
+    _deep("dqn, cnn, an hour", "dqn", GAME_2048, 60, preset="cnn"),
+    _deep("dqn, cnn, an hour", "dqn", GAME_2584, 60, preset="cnn"),
+    _deep("ppo, cnn", "ppo", GAME_2048, 12, preset="cnn"),
+    _deep("ppo, cnn", "ppo", GAME_2584, 12, preset="cnn"),
 )
 
 # A beginner's article: its own learner, from several seeds.
@@ -269,7 +248,9 @@ ADVERSARY = (
         )
         for placer in PLACED
     ),
-    Sampled(STRONGEST.label, LAST, tuple(Games(100, placer=p) for p in ("random", OWN_VALUES))),
+    Sampled(
+        STRONGEST.label, LAST, tuple(Games(100, placer=p) for p in ("random", kinds.OWN_VALUES))
+    ),
 )
 
 # Measures, each with the modules that it measures.
@@ -282,7 +263,7 @@ NETWORKS = ("baselines.ntuple", "baselines.search", "tile_envs.sliding.packed")
 
 EXPERIMENTS: Experiments = {
     "agents": AGENTS,
-    "crosstable": [Pairings(label, PLAYERS) for label in PLAYERS],
+    "crosstable": [kinds.Pairings(label, PLAYERS) for label in PLAYERS],
     "seeds": SEEDS,
     "ntuple": NTUPLE,
     "reproduction": REPRODUCTION,
@@ -293,9 +274,7 @@ EXPERIMENTS: Experiments = {
     "adversary": ADVERSARY,
     "solved": [Measure("small boards", "speed.solutions", SOLVER, {"boards": SOLVED})],
     "kernels": [Measure("n-tuple networks", "speed.ntuple", NETWORKS, {"turns": 3})],
-    "bridge": [
-        Measure("SB3", "speed.sb3", (*ENGINES, "tile_envs.plug.sb3"), {"turns": 7}),
-    ],
+    "bridge": [Measure("SB3", "speed.sb3", (*ENGINES, "tile_envs.plug.sb3"), {"turns": 7})],
     "speed": [
         Measure("start-up", "speed.start_up", ENGINES, {"turns": 7}),
         Measure("environments", "speed.environments", ENGINES, {"turns": 7}),
@@ -303,11 +282,8 @@ EXPERIMENTS: Experiments = {
     "threads": [Measure("2048", "speed.environments", ENGINES, THREADS)],
     "accelerator": [Measure("JAX", "speed.accelerator", ("tile_envs.jax",))],
     "plug": [
-        Trained(library)
-        for library in (
-            *("Stable-Baselines3", "rl-zoo3", "RLlib", "TorchRL", "Tianshou", "CleanRL style"),
-            *("JAX", "mctx", "PettingZoo", "OpenSpiel"),
-        )
+        *map(kinds.Trained, ("Stable-Baselines3", "rl-zoo3", "RLlib", "TorchRL", "Tianshou")),
+        *map(kinds.Trained, ("CleanRL style", "JAX", "mctx", "PettingZoo", "OpenSpiel")),
     ],
 }
 
