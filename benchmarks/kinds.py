@@ -60,13 +60,18 @@ class Wanted:
                 rows = self.make(runs)
         except Exception as error:  # hours of other rows must not be lost
             output.write(traceback.format_exc())
-            rows = [{"error": " ".join(f"{type(error).__name__}: {error}".split())}]
+            rows = self.failed(error)
         by = made_now(self.record, time.perf_counter() - began)
         if any(row.get("error") for row in rows):
             name = f"{self}.log".replace("/", "-").replace(" ", "-")
             with (runs / name).open("a", encoding="utf-8") as log:
                 log.write(output.getvalue())
         return [self.name | row | by for row in rows]
+
+    def failed(self, error: Exception) -> list[Row]:
+        """Return its row where it could not be made."""
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return [self.name | {"error": reason} | made_now(self.record, 0.0)]
 
 
 Executor = Callable[[Sequence[Wanted], Path], Iterator[tuple[Wanted, list[Row]]]]

@@ -17,7 +17,7 @@ from benchmarks.results import FOLDER, Row, add, commit, is_made, name_of, read
 from benchmarks.rows import Committed
 from tile_envs.words import counted
 
-RESULTS = ("error", "value", "x_wins", "win", "mean")
+RESULTS = ("value", "x_wins", "win", "mean")
 """The columns of results: the first that a row has is reported."""
 
 
@@ -116,12 +116,11 @@ def listed(chosen: Experiments, results: Path) -> Iterator[str]:
 
 
 def _report(wanted: Wanted, rows: Sequence[Row]) -> Iterator[str]:
-    errors = [row for row in rows if row.get("error")]
+    failed = sum(bool(row.get("error")) for row in rows)
     if len(rows) > 4:
-        yield f"{wanted}: {len(rows)} rows" + (f", {len(errors)} failed" if errors else "")
+        yield f"{wanted}: {len(rows)} rows" + f", {failed} failed" * bool(failed)
         return
     for row in rows:
-        name = name_of(wanted.table, row)
-        column = next((column for column in RESULTS if row.get(column) is not None), "error")
-        result = row[column] if column == "error" else number(row[column])
-        yield f"{wanted}, {', '.join(filter(None, name))}: {column} {result}"
+        name = ", ".join([str(wanted), *filter(None, name_of(wanted.table, row))])
+        results = (f"{n} {number(row[n])}" for n in RESULTS if row.get(n) is not None)
+        yield f"{name}: {row.get('error') or next(results, 'made')}"

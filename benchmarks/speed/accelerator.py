@@ -38,8 +38,8 @@ def measure(sizes: Sequence[int] = SIZES, seconds: float = 200, minutes: float =
     return [about | row for row in (rows if is_cpu else [*rows, ppo(minutes)])]
 
 
-def same_steps(n: int, steps: int) -> None:
-    """Play random actions here and in numpy; fail where a step differs."""
+def same_steps(n: int, steps: int) -> int:
+    """Play random actions here and in numpy; return how many steps are the same, or fail."""
     import jax
 
     from tile_envs.jax import halves, make
@@ -48,28 +48,23 @@ def same_steps(n: int, steps: int) -> None:
     actions = np.random.default_rng(0).integers(4, size=(steps, n))
     play = jax.jit(partial(jax.lax.scan, jax.vmap(env.step)))
     after, taken = play(jax.vmap(env.begin)(halves(seeds)), actions)
-    observations, rewards, terminations = map(
-        np.asarray, (taken.observation, taken.reward, taken.terminated)
-    )
+    parts = map(np.asarray, (taken.observation, taken.reward, taken.terminated))
     state = env.game.begin(seeds)
-    for i in range(steps):
-        state, step = env.game.step(state, actions[i])
-        assert np.array_equal(observations[i], step.observations)
-        assert np.array_equal(rewards[i], step.rewards)
-        assert np.array_equal(terminations[i], step.terminations)
+    for *ours, of_games in zip(*parts, actions, strict=True):
+        state, step = env.game.step(state, of_games)
+        theirs = step.observations, step.rewards, step.terminations
+        assert all(map(np.array_equal, ours, theirs))
     assert np.array_equal(after.stream.to_numpy(), state.streams)
     assert np.array_equal(after.score.to_numpy(), state.scores)
+    return n * steps
 
 
 def speeds(sizes: Sequence[int], seconds: float, clock: Any) -> Iterator[Row]:
     """Yield a row for each number of games, game and package, as long as time is left."""
     until, packages = time.time() + seconds, {each.package for each in installed()}
     candidates: list[Any] = [(OURS, game, partial(twin, game)) for game in GAMES]
-    candidates += [
-        (package, game, make)
-        for package, game, _, _, make in PEERS
-        if package in packages & {"pgx", "jumanji"}
-    ]
+    packages &= {"pgx", "jumanji"}
+    candidates += [(name, game, make) for name, game, _, _, make in PEERS if name in packages]
     for n in sizes:
         made: list[tuple[Row, Any, list[float]]] = []
         for package, game, make in candidates:
@@ -79,10 +74,9 @@ def speeds(sizes: Sequence[int], seconds: float, clock: Any) -> Iterator[Row]:
             try:
                 play: Play = make(n)
                 play(1)
+                made.append((row | {"num_envs": n}, play, []))
             except Exception:  # a broken peer must not cost the others their rows
                 traceback.print_exc()
-            else:
-                made.append((row | {"num_envs": n}, play, []))
         for _ in range(3):
             for _, play, turns in made:
                 began, played = clock(), 0

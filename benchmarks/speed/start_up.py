@@ -42,23 +42,16 @@ PROGRAMS = {
 
 
 def measure(turns: int) -> list[Row]:
-    """Run each program so many times."""
-    columns = {"package": OURS, "game": "2048", "kind": "single", "num_envs": 1}
-    run = now()
-    return [
-        summary_row({"measure": name} | columns, _printed(name, turns), run) for name in PROGRAMS
-    ]
-
-
-def _printed(measure: str, turns: int) -> list[float]:
-    with TemporaryDirectory() as folder:
-        if measure == KEPT:
-            _run(measure, folder)
-        folders = [f"{folder}/{turn}" if measure == ANEW else folder for turn in range(turns)]
-        return [_run(measure, folder) for folder in folders]
-
-
-def _run(measure: str, folder: str) -> float:
-    command = [sys.executable, "-c", PROGRAMS[measure]]
-    env = os.environ | {"NUMBA_CACHE_DIR": folder}
-    return float(subprocess.check_output(command, env=env, stderr=subprocess.PIPE))
+    """Run each program so many times, and before that once where compiled code is kept."""
+    rows, run = [], now()
+    for measure, program in PROGRAMS.items():
+        key = {"measure": measure, "package": OURS, "game": "2048", "kind": "single", "num_envs": 1}
+        values, command = [], [sys.executable, "-c", program]
+        with TemporaryDirectory() as folder:
+            for turn in range(turns + (measure == KEPT)):
+                cache = f"{folder}/{turn}" if measure == ANEW else folder
+                env = os.environ | {"NUMBA_CACHE_DIR": cache}
+                printed = subprocess.check_output(command, env=env, stderr=subprocess.PIPE)
+                values.append(float(printed))
+        rows.append(summary_row(key, values[-turns:], run))
+    return rows

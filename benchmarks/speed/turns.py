@@ -42,12 +42,10 @@ def measure_speeds(candidates: Sequence[Peer], turns: int, seconds: float) -> li
 
 
 def speed_key(peer: Peer) -> Row:
-    """Return the columns that name the row of a candidate's speed."""
     return {name: value for name, value in peer._asdict().items() if name != "make"}
 
 
 def summary_row(key: Row, values: Sequence[float], run: str) -> Row:
-    """Return the row of the values of several turns, and of a run (see `now`)."""
     return key | {"package_version": version(key["package"])} | statistics_of(values) | {"run": run}
 
 
