@@ -16,8 +16,10 @@ import numpy as np
 
 from baselines.agents import LEARNERS, STRONG, STRONG_FOLDER, Task, agent_class
 from baselines.players import Player, open_player
+from baselines.training import recording
 from baselines.training.config import RunConfig, key_of, normal
 from baselines.training.learner import learner_class
+from baselines.training.run import config_for, train
 from baselines.training.run_folder import CHECKPOINT, CONFIG, Run, read_progress
 from benchmarks.results import FOLDER, Row
 from tile_envs.errors import UsageError
@@ -77,10 +79,8 @@ class Training:
     @cached_property
     def config(self) -> RunConfig:
         """What decides its training, without recorded games."""
-        from baselines.training.run import config_for
-
-        budget = {} if self.games is None else {"games": self.games}
-        given = {"preset": self.preset, **budget, **self.settings}
+        given = {"preset": self.preset, **self.settings}
+        given |= {} if self.games is None else {"games": self.games}
         return config_for(self.agent, self.env, self.env_kwargs, **given)
 
     @property
@@ -157,8 +157,6 @@ class Training:
         if not self.learns:
             kwargs: Any = {"seed": seed, "agent_kwargs": self.settings}
             return open_player(self.agent, self.env, self.env_kwargs, **kwargs)
-        from baselines.training.run import train
-
         folder = runs / self.name(seed)
         run = Run.read(folder) if (folder / CONFIG).exists() else None
         if run and (run.config.minutes or 0) > (minutes or math.inf):
@@ -191,15 +189,11 @@ class Recording:
 
     def record(self) -> Row:
         """Return what decides the games."""
-        from baselines.training import recording
-
         player = self.player.record(0, self.player.last)
         return {"player": player, "episodes": self.episodes, "version": recording.VERSION}
 
     def play(self, runs: Path) -> Path:
         """Return the folder of the games, which are played if they are missing."""
-        from baselines.training import recording
-
         folder = runs / f"{self.player.name(0)}-games-{key_of(self.record())}"
         if not folder.exists():
             trained = self.player.train(0, self.player.last, runs)
