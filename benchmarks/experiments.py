@@ -69,7 +69,7 @@ PLAIN: Options = {"half_games": 0, "averaging": 0.0}
 ALWAYS_RESTARTS: Options = {"network": "5x6", "restart": 1.0, **PLAIN}
 NEVER_RESTARTS: Options = {"restart": 0, **PLAIN}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
-ONE_CORE = _ntuple("one core", GAME_2048, CLOSELY, seeds=3, minutes=(1, 2, 4, 9))
+ONE_CORE: Options = {"seeds": 3, "minutes": (1, 2, 4, 9)}
 STRONGEST = _ntuple(
     "two cores, 1 and 3 appear",
     GAME_2584,
@@ -78,14 +78,13 @@ STRONGEST = _ntuple(
     settings={**LARGER, "values": 20, "restart": 0},
     minutes=(1, 10, 30),
 )
+COURSE: Options = {"preset": "course", "minutes": (2, 4, 12)}
 NTUPLE = (
     _ntuple("10,000 games", GAME_2048, SEARCHES[:2], settings=ALWAYS_RESTARTS, games=10_000),
     _ntuple("10,000 games", GAME_2584, ALONE, games=10_000),
-    ONE_CORE,
-    replace(
-        ONE_CORE,
-        label="one core, 5x6, always restarts",
-        training=replace(ONE_CORE.training, settings=ALWAYS_RESTARTS),
+    _ntuple("one core", GAME_2048, CLOSELY, **ONE_CORE),
+    _ntuple(
+        "one core, 5x6, always restarts", GAME_2048, CLOSELY, settings=ALWAYS_RESTARTS, **ONE_CORE
     ),
     _ntuple("two cores", GAME_2048, (*SEARCHES, DOWNGRADED), 3, settings=TWO_CORES, minutes=(10,)),
     _ntuple("strong", GAME_2048, (Games(10_000), Games(300, depth=3)), preset="strong"),
@@ -94,25 +93,18 @@ NTUPLE = (
     _ntuple("two cores", GAME_2584, ALONE, settings=TWO_CORES, minutes=(5,)),
     _ntuple("two cores, 5x6", GAME_2584, SEARCHES, settings=LARGEST, minutes=(60,)),
     STRONGEST,
-    *(
-        _ntuple(f"course, {values} values", GAME_2584, ALONE, minutes=(2, 4, 12), **how)
-        for values in (21, 26)
-        for how in [{"preset": "course", "settings": {"values": values}}]
-    ),
+    _ntuple("course, 21 values", GAME_2584, ALONE, settings={"values": 21}, **COURSE),
+    _ntuple("course, 26 values", GAME_2584, ALONE, settings={"values": 26}, **COURSE),
     _ntuple("td, 100,000 games", GAME_2048, CLOSELY, preset="td", games=100_000),
     _ntuple("td, 100,000 games", GAME_2584, CLOSELY, preset="td", games=100_000),
     _ntuple("optimistic, 100,000 games", GAME_2048, CLOSELY, preset="optimistic", games=100_000),
 )
 
-# Published experiments at their budgets in games, all with TD(0).  Szubert and Jaśkowski, 2014:
-# after how many games their means were reached, and at which rate, was not found.  Their published
-# program learns from 100,000 games, each entry by 0.01 δ, and with one random move in a thousand; a
-# later one learns from 500,000; others who repeat it take 0.0025 δ.  A rate here is what all
-# entries of a board remove of an error together, so these are 17 and 32 times 0.0025; no move is
-# random.  Their 17 four-tuples have a table each (860,625 weights), ours share those of tuples that
-# a symmetry maps to each other (253,125).  The six-tuples are the rectangles of 2×3 of their
-# program: 22.9 million weights, as published.  The mean of TDL2048-Demo is that of the last 1,000
-# games of learning; ours are played after it.
+# Published experiments at their budgets in games, all with TD(0); published.yml says what differs.
+# Of Szubert and Jaśkowski, 2014, the numbers of games and the rates were not found.  Their program
+# learns from 100,000 games, each entry by 0.01 δ, and with one random move in a thousand; a later
+# one from 500,000; others who repeat it take 0.0025 δ.  A rate here is what all entries of a board
+# remove of an error together: 17 and 32 times 0.0025.  No move is random.
 
 
 def _td(label: str, games: int, network: str, **settings: Any) -> Sampled:
@@ -293,20 +285,18 @@ def select(chosen: Sequence[str], experiments: Experiments = EXPERIMENTS) -> Exp
 
     Without names, these are all experiments.
     """
-    names = {
-        (table, n): {table, each.label, f"{table}/{each.label}"}
-        for table, listed in experiments.items()
-        for n, each in enumerate(listed)
-    }
+    selected: dict[str, list[Experiment]] = {}
+    known: set[str] = set()
+    for table, listed in experiments.items():
+        for each in listed:
+            names = {table, each.label, f"{table}/{each.label}"}
+            if not chosen or names & {*chosen}:
+                selected.setdefault(table, []).append(each)
+            known |= names
     for name in chosen:
-        if not any(name in known for known in names.values()):
+        if name not in known:
             raise UsageError(
                 f"there is no {name!r}: expected a table ({', '.join(experiments)}), or a label "
                 f"such as {NTUPLE[-1].label!r}; `run --list` shows all."
             )
-    wanted = set(chosen)
-    selected: dict[str, list[Experiment]] = {}
-    for (table, n), known in names.items():
-        if not wanted or wanted & known:
-            selected.setdefault(table, []).append(experiments[table][n])
     return selected

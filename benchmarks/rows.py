@@ -11,7 +11,7 @@ from typing import Any
 from baselines.training.learner import learner_class
 from benchmarks.experiments import EXPERIMENTS, Experiments
 from benchmarks.kinds import Wanted
-from benchmarks.results import FOLDER, SEARCH, Row, is_made, name_of, read
+from benchmarks.results import FOLDER, Row, is_made, name_of, read
 from benchmarks.training import defaults_of
 
 MARK = " †"
@@ -74,11 +74,6 @@ def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
     return list(groups.values())
 
 
-def by_seeds(rows: Iterable[Row]) -> list[list[Row]]:
-    """Return the rows of learners in lists that differ by the training seed alone."""
-    return group(rows, "env", "env_kwargs", "label", "minutes", *SEARCH, "placer")
-
-
 def seeds(rows: Sequence[Row]) -> str:
     """Return how many training seeds rows have, and of how many if some are missing."""
     n, wanted = len({row["train_seed"] for row in rows}), int(rows[0]["wants"])
@@ -120,8 +115,3 @@ def looks_ahead(row: Row) -> bool:
 def cores(row: Row) -> int:
     """Return how many cores played; rows that do not say so searched on all that had learned."""
     return int(row.get("cores") or (row["threads"] if looks_ahead(row) else 1))
-
-
-def minutes(value: Any) -> str:
-    """Return a number of minutes without needless digits; nothing for none."""
-    return f"{float(value):g}" if value else ""

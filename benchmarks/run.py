@@ -81,8 +81,9 @@ def make_missing(
             path = results / f"{table}.lock"
             locks.enter_context(lock(path, f"the table {table} in {results}"))
         missing = Committed(results, chosen).missing()
-        for each in [each for each in missing if each.needs]:
-            print(f"{each}: left out, {each.needs}")
+        for each in missing:
+            if each.needs:
+                print(f"{each}: left out, {each.needs}")
         missing = [each for each in missing if not each.needs]
         if not missing:
             print("All rows are there.")
@@ -90,8 +91,7 @@ def make_missing(
         words = f"of {counted(len(missing), 'row')}"
         with Progress("rows", len(missing), shown=True) as progress:
             for n, (each, rows) in enumerate(executor(missing, runs), 1):
-                errors = [row["error"] for row in rows if row.get("error")]
-                failures += [f"{each}: {error}" for error in errors]
+                failures += [f"{each}: {row['error']}" for row in rows if row.get("error")]
                 progress.update(n, f"{n:,} {words}")
                 print("\n".join(_report(each, rows)))
                 add(results, each.table, rows)

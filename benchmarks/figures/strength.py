@@ -20,7 +20,6 @@ from benchmarks.rows import (
     cores,
     group,
     looks_ahead,
-    minutes,
     reached,
     search_name,
     seeds,
@@ -29,7 +28,6 @@ from benchmarks.training import POINTS
 
 SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
 LEARNERS = ("deep", "ntuple", "search")
-"""The tables of learners."""
 TILES = 8
 """How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
 AT_ONE_PLY = {"2048": "ntuple", "2584": "fibonacci"}
@@ -88,7 +86,7 @@ def _final(runs: Sequence[Row]) -> float:
 
 def _about(runs: Sequence[Row]) -> str:
     n, last = seeds(runs), max(float(row["minutes"]) for row in runs)
-    return f"{minutes(last)} min, {n} seed{'s' * (n != '1')}{mark(runs)}"
+    return f"{last:g} min, {n} seed{'s' * (n != '1')}{mark(runs)}"
 
 
 def _band(runs: Sequence[Row]) -> Line:
@@ -98,8 +96,7 @@ def _band(runs: Sequence[Row]) -> Line:
     places = np.linspace(begin, end, POINTS)
     scores = [np.interp(places, curve[:, 0], curve[:, -1]) for curve in curves]
     parts = places, np.mean(scores, axis=0), np.min(scores, axis=0), np.max(scores, axis=0)
-    line: Line = np.transpose(parts).tolist()
-    return line
+    return list(zip(*map(np.ndarray.tolist, parts), strict=True))
 
 
 def _curve(rows: Sequence[Row]) -> Line:
@@ -199,7 +196,7 @@ def _searches(committed: Committed, env: str) -> dict[str, list[Any]]:
             for row in rows
         ]
         most, tile = max(map(cores, rows)), rows[0]["downgrade"]
-        label = f"{minutes(rows[0]['minutes'])} min, {most} core{'s' * (most > 1)}"
+        label = f"{float(rows[0]['minutes']):g} min, {most} core{'s' * (most > 1)}"
         label += f", downgraded from {tile}" * bool(tile)
         lines[label + mark(rows)] = sorted(points)
     return lines

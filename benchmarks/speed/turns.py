@@ -51,12 +51,8 @@ def summary_row(key: Row, values: Sequence[float], run: str) -> Row:
 
 def statistics_of(values: Sequence[float]) -> Row:
     """Return the median of several turns, the lowest and the highest."""
-    return {
-        "value": float(f"{statistics.median(values):.4g}"),
-        "low": float(f"{min(values):.4g}"),
-        "high": float(f"{max(values):.4g}"),
-        "turns": len(values),
-    }
+    row = {"value": statistics.median(values), "low": min(values), "high": max(values)}
+    return {name: float(f"{n:.4g}") for name, n in row.items()} | {"turns": len(values)}
 
 
 def now() -> str:
