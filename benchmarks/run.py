@@ -13,7 +13,7 @@ from baselines.settings import check_writable
 from baselines.training.run_folder import lock
 from benchmarks.experiments import Experiments, select
 from benchmarks.kinds import Executor, Wanted
-from benchmarks.results import FOLDER, Row, add, commit, is_made, name_of, read
+from benchmarks.results import FOLDER, Row, add, commit, name_of, read
 from benchmarks.rows import Committed
 from tile_envs.words import counted
 
@@ -106,7 +106,7 @@ def listed(chosen: Experiments, results: Path) -> Iterator[str]:
     for table, experiment in every:
         rows, wanted = read(results, table), {each.key: each for each in experiment.rows(table)}
         there = {key: rows.get(name_of(table, each.name)) for key, each in wanted.items()}
-        made = [row for row in rows.values() if is_made([row], row["key"]) and row["key"] in there]
+        made = [row for row in rows.values() if row["key"] in there and not row.get("error")]
         old = sum(row is not None and row["key"] != key for key, row in there.items())
         number_made = f"{len({row['key'] for row in made})} of {len(there)}"
         number_made += f", {old} out of date" * bool(old)

@@ -1,8 +1,8 @@
 """The pictures of strength: against minutes of learning, tiles reached, and time of a move."""
 
 import json
-import math
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -46,13 +46,11 @@ def learning(committed: Committed) -> bytes:
     for game, env in SLIDING.items():
         rows = [row for row in committed.rows(*LEARNERS, env=env) if row["minutes"]]
         alone = [row for row in rows if not looks_ahead(row) and not row["downgrade"]]
-        best: dict[str, list[Row]] = {}
+        of_players: dict[str, list[list[Row]]] = {}
         for runs in group(alone, "label"):
-            if _final(runs) > _final(best.get(player(runs[0]), [])):
-                best[player(runs[0])] = runs
-        lines[game] = {name: (_band(runs), _results(runs)) for name, runs in best.items()}
-        for name, runs in best.items():
-            lines[game][f"{name}, {_about(runs)}"] = lines[game].pop(name)
+            of_players.setdefault(player(runs[0]), []).append(runs)
+        best = {name: max(several, key=_final) for name, several in of_players.items()}
+        lines[game] = {f"{n}, {_about(r)}": (_band(r), _results(r)) for n, r in best.items()}
     levels = {game: best_published(name, 1) for game, name in AT_ONE_PLY.items()}
 
     def draw(axis: Axes, game: str, of_game: dict[str, tuple[Line, Line]]) -> None:
@@ -79,9 +77,8 @@ def learning(committed: Committed) -> bytes:
 
 def _final(runs: Sequence[Row]) -> float:
     """Return the mean score after the longest of several budgets."""
-    last = max((float(row["minutes"]) for row in runs), default=0.0)
-    means = [float(row["mean"]) for row in runs if float(row["minutes"]) == last]
-    return sum(means) / len(means) if means else -math.inf
+    last = max(float(row["minutes"]) for row in runs)
+    return fmean(float(row["mean"]) for row in runs if float(row["minutes"]) == last)
 
 
 def _about(runs: Sequence[Row]) -> str:
@@ -122,13 +119,13 @@ def reach(committed: Committed) -> bytes:
         rows.sort(key=lambda row: float(row["mean"]))
         best = {(player(row), looks_ahead(row)): row for row in rows}
         ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
-        lines[game] = {
-            ", ".join(filter(None, (name, search_name(row) * ahead))) + mark([row]): _shares(row)
+        shares = {
+            name + f", {search_name(row)}" * ahead + mark([row]): _shares(row)
             for (name, ahead), row in ordered
         }
-        points = [point for line in lines[game].values() for point in line]
-        tiles = sorted({tile for tile, share, *_ in points if share >= 0.01})
-        shown = {n: [p for p in line if p[0] in tiles[-TILES:]] for n, line in lines[game].items()}
+        points = [point for line in shares.values() for point in line]
+        tiles = sorted({tile for tile, share, *_ in points if share >= 0.01})[-TILES:]
+        shown = {n: [point for point in line if point[0] in tiles] for n, line in shares.items()}
         lines[game] = {label: line for label, line in shown.items() if line}
 
     def draw(axis: Axes, game: str, of_game: dict[str, Line]) -> None:

@@ -16,12 +16,13 @@ import numpy as np
 
 from benchmarks.results import Row, processor
 from benchmarks.speed.environments import twin
-from benchmarks.speed.peers import PEERS, Play, installed
+from benchmarks.speed.peers import Play, installed
 from benchmarks.speed.turns import OURS, now, statistics_of
 
 SIZES = (1 << 20, 1 << 14, 1 << 17, 1 << 10)
 """The games at once, the most informative first."""
 GAMES = ("2048", "2048, 5×5", "2584", "tic-tac-toe")
+PEERS = ("pgx", "jumanji")
 PPO = {"num_envs": 8192, "num_minibatches": 16, "learning_rate": 1e-3}
 """What keeps an accelerator busy."""
 
@@ -61,10 +62,9 @@ def same_steps(n: int, steps: int) -> int:
 
 def speeds(sizes: Sequence[int], seconds: float, clock: Any) -> Iterator[Row]:
     """Yield a row for each number of games, game and package, as long as time is left."""
-    until, packages = time.time() + seconds, {each.package for each in installed()}
+    until, theirs = time.time() + seconds, [p for p in installed() if p.package in PEERS]
     candidates: list[Any] = [(OURS, game, partial(twin, game)) for game in GAMES]
-    packages &= {"pgx", "jumanji"}
-    candidates += [(name, game, make) for name, game, _, _, make in PEERS if name in packages]
+    candidates += dict.fromkeys((peer.package, peer.game, peer.make) for peer in theirs)
     for n in sizes:
         made: list[tuple[Row, Any, list[float]]] = []
         for package, game, make in candidates:

@@ -19,7 +19,6 @@ from benchmarks.speed.turns import BY_WALL_CLOCK, OURS, measure_speeds
 GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
 LARGE = {"2048, 5×5": (5, 5), "2048, 6×6": (6, 6)}
 SIZES = (1, 8, 64, 256, 1024, 4096, 16384, 65536)
-ENGINES = ("numpy", "numba")
 JAX = "jax"
 SECONDS = 0.7
 
@@ -45,7 +44,9 @@ def measure(
             if n == 1:
                 ours.append(Peer(OURS, game, "single", n, partial(_single, game)))
             else:
-                ours += [Peer(OURS, game, e, n, partial(_vector, game, e)) for e in ENGINES]
+                ours += [
+                    Peer(OURS, game, e, n, partial(_vector, game, e)) for e in ("numpy", "numba")
+                ]
                 if find_spec("jax"):
                     ours.append(Peer(OURS, game, JAX, n, partial(twin, game)))
     candidates = [*ours, *others]

@@ -86,10 +86,10 @@ def measure(
                 (before, start), (after, end) = (program(work, n) for n in (work.short, work.long))
                 name = f"{network} {work.name}"
                 values[name, package, options].append((after - before) / (end - start))
+    columns = ("measure", "package", "options", "run")
     rows = [
-        {"measure": name, "package": package, "options": options, "run": began}
-        | statistics_of(speeds)
-        for (name, package, options), speeds in values.items()
+        dict(zip(columns, (*names, began), strict=True)) | statistics_of(speeds)
+        for names, speeds in values.items()
     ]
     groups = group(rows, "measure", "package")
     return [max(of_package, key=lambda row: float(row["value"])) for of_package in groups]
@@ -101,17 +101,15 @@ def _ours(network: str, taught: int) -> Program:
         return _learn(_learner(network, method), taught)
 
     def program(work: Work, games: int) -> tuple[int, float]:
-        if work.depth:
-            learner = learned(work.method)
-        else:
-            learner = _learner(network, work.method, min(games, 500))
+        method, depth = work.method, work.depth
+        learner = learned(method) if depth else _learner(network, method, min(games, 500))
         began = time.process_time()
-        if work.depth == 0:
+        if depth == 0:
             moves = _learn(learner, games).moves
-        elif work.depth == 1:
+        elif depth == 1:
             moves = int(learner.play_greedily(game_seeds(0, games))[2])
         else:
-            search = Expectimax(learner, learner.game, work.depth, threads=1)
+            search = Expectimax(learner, learner.game, depth, threads=1)
             moves = play(search, ENV, episodes=games).moves
         return moves, time.process_time() - began
 

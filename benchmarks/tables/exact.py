@@ -16,8 +16,8 @@ def seeds(committed: Committed) -> Table:
     """Return the range over seeds of exact results against random play, and the worst case."""
 
     def percents(rows: Sequence[Row], column: str) -> str:
-        values = sorted(100 * float(row[column]) for row in rows)
-        return f"{values[0]:.3f} to {values[-1]:.3f}"
+        values = [100 * float(row[column]) for row in rows]
+        return f"{min(values):.3f} to {max(values):.3f}"
 
     def worst(rows: Sequence[Row]) -> str:
         losing = sum(row["worst"] == "-1" for row in rows)
