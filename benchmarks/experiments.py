@@ -45,8 +45,6 @@ PLAYERS = {
     "neural": _player("neural"),
     "dqn": _player("dqn"),
 }
-SEEDS = [Exact(label, each, seeds=6) for label, each in PLAYERS.items() if each.learns]
-
 
 # The learners of the sliding games, by minutes or games of learning.
 
@@ -256,7 +254,7 @@ NETWORKS = ("baselines.ntuple", "baselines.search", "tile_envs.sliding.packed")
 EXPERIMENTS: Experiments = {
     "agents": AGENTS,
     "crosstable": [kinds.Pairings(label, PLAYERS) for label in PLAYERS],
-    "seeds": SEEDS,
+    "seeds": [Exact(label, each, seeds=6) for label, each in PLAYERS.items() if each.learns],
     "ntuple": NTUPLE,
     "reproduction": REPRODUCTION,
     "search": SEARCH,

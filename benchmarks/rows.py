@@ -66,6 +66,11 @@ class Committed:
         ]
 
 
+def mark(rows: Iterable[Row]) -> str:
+    """Return a mark if one of the rows is out of date."""
+    return MARK * any(row.get("is_stale") for row in rows)
+
+
 def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
     """Return the rows that have the same in these columns, each time in a list."""
     groups: dict[tuple[Any, ...], list[Row]] = {}

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -12,7 +12,7 @@ from matplotlib.ticker import EngFormatter, NullLocator
 
 from baselines.viewing.curves import COLORS, drawn, styled
 from benchmarks.results import Row
-from benchmarks.rows import MARK, kind
+from benchmarks.rows import kind
 
 _BLUE, _RED, _GREEN, _PINK, _SKY, _ORANGE, _, _, _GRAY = COLORS
 PUBLISHED = "published"
@@ -47,8 +47,7 @@ def picture(
 ) -> bytes:
     """Return a picture: a panel for the lines of each game, of this size in inches.
 
-    `draw(axis, game, lines)` draws a panel; labels are then written at the ends of its lines.  Data
-    beside the lines that are drawn, too, are `more`.
+    `draw(axis, game, lines)` draws one, before its lines are labeled; `more` is its other data.
     """
     with styled(), mpl.rc_context(STYLE):
         figure = Figure(figsize=(width * len(lines), height), layout="constrained")
@@ -97,8 +96,3 @@ def write_numbers(*axes: Any) -> None:
     for axis in axes:
         axis.set_major_formatter(EngFormatter(sep=""))
         axis.set_minor_locator(NullLocator())
-
-
-def mark(rows: Sequence[Row]) -> str:
-    """Return a mark if one of the rows is out of date."""
-    return MARK if any(row["is_stale"] for row in rows) else ""

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from benchmarks.experiments import GAME_2048, GAME_2584
-from benchmarks.figures.drawing import LOOKS, PUBLISHED, mark, picture, player, write_numbers
+from benchmarks.figures.drawing import LOOKS, PUBLISHED, picture, player, write_numbers
 from benchmarks.published import best_published, published
 from benchmarks.results import Row
 from benchmarks.rows import (
@@ -20,6 +20,7 @@ from benchmarks.rows import (
     cores,
     group,
     looks_ahead,
+    mark,
     reached,
     search_name,
     seeds,

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from statistics import fmean, median_high
 
 from baselines.agents import Task
-from benchmarks.experiments import PLAYERS
 from benchmarks.published import published
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group
@@ -23,9 +22,6 @@ def seeds(committed: Committed) -> Table:
         losing = sum(row["worst"] == "-1" for row in rows)
         return f"{losing} of {len(rows)} can lose" if losing else "never loses"
 
-    def seconds(rows: Sequence[Row]) -> str:
-        return f"{median_high(float(row['training_seconds']) for row in rows):.0f} s"
-
     columns: Columns = [
         ("agent", "label"),
         ("side", "side"),
@@ -34,7 +30,10 @@ def seeds(committed: Committed) -> Table:
         ("drawn, %", lambda rows: percents(rows, "draw")),
         ("lost, %", lambda rows: percents(rows, "loss")),
         ("worst case", worst),
-        ("training", seconds),
+        (
+            "training",
+            lambda rows: f"{median_high(float(r['training_seconds']) for r in rows):.0f} s",
+        ),
     ]
     return table(columns, group(committed.rows("seeds"), "label", "side"))
 
@@ -43,9 +42,7 @@ def crosstable(committed: Committed) -> Table:
     """Return how the agents of the cross table fare against random play, beside the published."""
     (source,) = published("crosstable")
     theirs = {(x, o): shares for x, o, *shares in source["pairings"]}
-    order = list(PLAYERS)
     rows = [row for row in committed.rows("crosstable") if "random" in (row["x"], row["o"])]
-    rows.sort(key=lambda row: (order.index(row["x"]), order.index(row["o"])))
 
     def ours(row: Row) -> str:
         return " / ".join(f"{100 * float(row[key]):.2f}" for key in ("x_wins", "draws", "o_wins"))

@@ -130,12 +130,8 @@ def _by_seeds(rows: Iterable[Row]) -> list[list[Row]]:
 
 def headline(committed: Committed) -> Table:
     """Return the best of each game and kind of agent, alone and with search."""
-    lines = []
-    rows = [
-        row
-        for row in committed.rows("ntuple", "search", "deep")
-        if row["env_kwargs"] == "{}" and int(row["episodes"]) >= FEWEST
-    ]
+    lines, rows = [], committed.rows("ntuple", "search", "deep")
+    rows = [r for r in rows if r["env_kwargs"] == "{}" and int(r["episodes"]) >= FEWEST]
     for asked in product((GAME_2048, GAME_2584), KINDS, (False, True)):
         ours = [r for r in rows if (r["env"], kind(r), looks_ahead(r)) == asked]
         lines += [max(_by_seeds(ours), key=_mean)] if ours else []

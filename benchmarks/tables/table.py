@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.results import Row
-from benchmarks.rows import MARK
+from benchmarks.rows import MARK, mark
 
 Cell = str | Callable[[Any], str]
 """A column of a row, or of the first of several; or a function of what a line shows."""
@@ -40,7 +40,7 @@ def table(columns: Columns, items: Iterable[Any], notes: Sequence[str] = ()) -> 
         first, *others = (
             cell(item) if callable(cell) else str(rows[0].get(cell, "")) for _, cell in columns
         )
-        lines.append((first + MARK * any(row.get("is_stale") for row in rows), *others))
+        lines.append((first + mark(rows), *others))
     return Table([heading for heading, _ in columns], lines, notes)
 
 
