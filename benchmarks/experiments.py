@@ -49,10 +49,10 @@ PLAYERS = {
 # The learners of the sliding games, by minutes or games of learning.
 
 
-def _ntuple(
-    label: str, env: str, evaluations: Sequence[Games], seeds: int = 1, **how: Any
+def _learner(
+    label: str, env: str, tests: Sequence[Games], seeds: int = 1, agent: str = "ntuple", **how: Any
 ) -> Sampled:
-    return Sampled(label, Training("ntuple", env, **how), tuple(evaluations), seeds=seeds)
+    return Sampled(label, Training(agent, env, **how), tuple(tests), seeds=seeds)
 
 
 ALONE, CLOSELY = (Games(1_000),), (Games(10_000),)
@@ -68,7 +68,7 @@ ALWAYS_RESTARTS: Options = {"network": "5x6", "restart": 1.0, **PLAIN}
 NEVER_RESTARTS: Options = {"restart": 0, **PLAIN}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 ONE_CORE: Options = {"seeds": 3, "minutes": (1, 2, 4, 9)}
-STRONGEST = _ntuple(
+STRONGEST = _learner(
     "two cores, 1 and 3 appear",
     GAME_2584,
     (*CLOSELY, *IN_DEPTH, A_MILLISECOND._replace(episodes=300)),
@@ -78,24 +78,24 @@ STRONGEST = _ntuple(
 )
 COURSE: Options = {"preset": "course", "minutes": (2, 4, 12)}
 NTUPLE = (
-    _ntuple("10,000 games", GAME_2048, SEARCHES[:2], settings=ALWAYS_RESTARTS, games=10_000),
-    _ntuple("10,000 games", GAME_2584, ALONE, games=10_000),
-    _ntuple("one core", GAME_2048, CLOSELY, **ONE_CORE),
-    _ntuple(
+    _learner("10,000 games", GAME_2048, SEARCHES[:2], settings=ALWAYS_RESTARTS, games=10_000),
+    _learner("10,000 games", GAME_2584, ALONE, games=10_000),
+    _learner("one core", GAME_2048, CLOSELY, **ONE_CORE),
+    _learner(
         "one core, 5x6, always restarts", GAME_2048, CLOSELY, settings=ALWAYS_RESTARTS, **ONE_CORE
     ),
-    _ntuple("two cores", GAME_2048, (*SEARCHES, DOWNGRADED), 3, settings=TWO_CORES, minutes=(10,)),
-    _ntuple("strong", GAME_2048, (Games(10_000), Games(300, depth=3)), preset="strong"),
-    _ntuple("strong", GAME_2584, CLOSELY, preset="strong"),
-    _ntuple("one core", GAME_2584, ALONE, minutes=(1, 5)),
-    _ntuple("two cores", GAME_2584, ALONE, settings=TWO_CORES, minutes=(5,)),
-    _ntuple("two cores, 5x6", GAME_2584, SEARCHES, settings=LARGEST, minutes=(60,)),
+    _learner("two cores", GAME_2048, (*SEARCHES, DOWNGRADED), 3, settings=TWO_CORES, minutes=(10,)),
+    _learner("strong", GAME_2048, (Games(10_000), Games(300, depth=3)), preset="strong"),
+    _learner("strong", GAME_2584, CLOSELY, preset="strong"),
+    _learner("one core", GAME_2584, ALONE, minutes=(1, 5)),
+    _learner("two cores", GAME_2584, ALONE, settings=TWO_CORES, minutes=(5,)),
+    _learner("two cores, 5x6", GAME_2584, SEARCHES, settings=LARGEST, minutes=(60,)),
     STRONGEST,
-    _ntuple("course, 21 values", GAME_2584, ALONE, settings={"values": 21}, **COURSE),
-    _ntuple("course, 26 values", GAME_2584, ALONE, settings={"values": 26}, **COURSE),
-    _ntuple("td, 100,000 games", GAME_2048, CLOSELY, preset="td", games=100_000),
-    _ntuple("td, 100,000 games", GAME_2584, CLOSELY, preset="td", games=100_000),
-    _ntuple("optimistic, 100,000 games", GAME_2048, CLOSELY, preset="optimistic", games=100_000),
+    _learner("course, 21 values", GAME_2584, ALONE, settings={"values": 21}, **COURSE),
+    _learner("course, 26 values", GAME_2584, ALONE, settings={"values": 26}, **COURSE),
+    _learner("td, 100,000 games", GAME_2048, CLOSELY, preset="td", games=100_000),
+    _learner("td, 100,000 games", GAME_2584, CLOSELY, preset="td", games=100_000),
+    _learner("optimistic, 100,000 games", GAME_2048, CLOSELY, preset="optimistic", games=100_000),
 )
 
 # Published experiments at their budgets in games, all with TD(0); published.yml says what differs.
@@ -107,7 +107,7 @@ NTUPLE = (
 
 def _td(label: str, games: int, network: str, **settings: Any) -> Sampled:
     settings["network"] = network
-    return _ntuple(label, GAME_2048, CLOSELY, preset="td", settings=settings, games=games)
+    return _learner(label, GAME_2048, CLOSELY, preset="td", settings=settings, games=games)
 
 
 SIX_TUPLES = "0123 4567 012456 45689a"
@@ -128,7 +128,7 @@ FOR_SEARCH: Options = {
     "averaging": 0.3,
 }
 SEARCH = (
-    _ntuple(
+    _learner(
         "two cores, for search",
         GAME_2048,
         (
@@ -140,7 +140,7 @@ SEARCH = (
         settings=FOR_SEARCH,
         minutes=(240,),
     ),
-    _ntuple(
+    _learner(
         "for search",
         GAME_2048,
         (
@@ -153,7 +153,7 @@ SEARCH = (
         settings=ALWAYS_RESTARTS,
         minutes=(10,),
     ),
-    _ntuple(
+    _learner(
         "for search",
         GAME_2584,
         (
@@ -166,33 +166,24 @@ SEARCH = (
     ),
 )
 
-
-def _deep(
-    label: str, agent: str, env: str, minutes: float, games: Sequence[Games] = ALONE, **how: Any
-) -> Sampled:
-    seeds = how.pop("seeds", 1)
-    training = Training(agent, env, minutes=(minutes,), **how)
-    return Sampled(label, training, tuple(games), seeds=seeds)
-
-
 DEEPER = (Games(1_000), Games(100, depth=2), Games(30, depth=3))
 RECORDED = {
     "settings": {"replay_steps": 5_000},
     "replays": Recording(Training("ntuple", GAME_2048, settings=PLAIN, minutes=(1,)), episodes=100),
 }
 DEEP = (
-    _deep("dqn", "dqn", GAME_2048, 12, DEEPER[:2], seeds=3),
-    _deep("dqn, an hour", "dqn", GAME_2048, 60, DEEPER, seeds=3),
-    _deep("dqn, an hour", "dqn", GAME_2584, 60, DEEPER[:2]),
-    _deep("dqn, after a strong agent", "dqn", GAME_2048, 12, **RECORDED),
-    _deep("ppo", "ppo", GAME_2048, 12),
-    _deep("ppo, an hour", "ppo", GAME_2048, 60, DEEPER[:2], seeds=3),
-    _deep("dqn, cnn", "dqn", GAME_2048, 12, preset="cnn"),
-    _deep("dqn, cnn", "dqn", GAME_2584, 12, preset="cnn"),
-    _deep("dqn, cnn, an hour", "dqn", GAME_2048, 60, preset="cnn"),
-    _deep("dqn, cnn, an hour", "dqn", GAME_2584, 60, preset="cnn"),
-    _deep("ppo, cnn", "ppo", GAME_2048, 12, preset="cnn"),
-    _deep("ppo, cnn", "ppo", GAME_2584, 12, preset="cnn"),
+    _learner("dqn", GAME_2048, DEEPER[:2], 3, agent="dqn", minutes=(12,)),
+    _learner("dqn, an hour", GAME_2048, DEEPER, 3, agent="dqn", minutes=(60,)),
+    _learner("dqn, an hour", GAME_2584, DEEPER[:2], agent="dqn", minutes=(60,)),
+    _learner("dqn, after a strong agent", GAME_2048, ALONE, agent="dqn", minutes=(12,), **RECORDED),
+    _learner("ppo", GAME_2048, ALONE, agent="ppo", minutes=(12,)),
+    _learner("ppo, an hour", GAME_2048, DEEPER[:2], 3, agent="ppo", minutes=(60,)),
+    _learner("dqn, cnn", GAME_2048, ALONE, agent="dqn", preset="cnn", minutes=(12,)),
+    _learner("dqn, cnn", GAME_2584, ALONE, agent="dqn", preset="cnn", minutes=(12,)),
+    _learner("dqn, cnn, an hour", GAME_2048, ALONE, agent="dqn", preset="cnn", minutes=(60,)),
+    _learner("dqn, cnn, an hour", GAME_2584, ALONE, agent="dqn", preset="cnn", minutes=(60,)),
+    _learner("ppo, cnn", GAME_2048, ALONE, agent="ppo", preset="cnn", minutes=(12,)),
+    _learner("ppo, cnn", GAME_2584, ALONE, agent="ppo", preset="cnn", minutes=(12,)),
 )
 
 # A beginner's article: its own learner, from several seeds.
@@ -224,7 +215,7 @@ PLACED = {"random": "tiles placed at random", "adversary": "tiles placed by the 
 LAST = replace(STRONGEST.training, minutes=STRONGEST.training.minutes[-1:])
 ADVERSARY = (
     *(
-        _ntuple(
+        _learner(
             f"{games:,} games, {PLACED[placer]}",
             env,
             [Games(1_000, placer=other) for other in PLACED],

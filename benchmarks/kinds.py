@@ -280,8 +280,4 @@ class Trained(Experiment):
         for program in PROGRAMS:
             if program.library == self.label:
                 about = table, self.label, program.name(), program.decisive()
-                yield Wanted(*about, partial(_made, program), table, program.needs())
-
-
-def _made(program: Any, runs: Path) -> list[Row]:
-    return [program.make()]
+                yield Wanted(*about, lambda _, it=program: [it.make()], table, program.needs())

@@ -13,8 +13,6 @@ from benchmarks.results import Row
 from benchmarks.speed.turns import OURS, now, summary_row
 
 ANEW, KEPT = "first compiled engine, s", "first compiled engine, code kept, s"
-
-
 _TIMED = "import {}, time; t = time.process_time(); {}; print({} * (time.process_time() - t))"
 """A program that imports modules, and prints the CPU time of statements in parts of a second."""
 _COMPILED = _TIMED.format(
