@@ -213,6 +213,7 @@ EXACT = (
 
 PLACED = {"random": "tiles placed at random", "adversary": "tiles placed by the adversary"}
 LAST = replace(STRONGEST.training, minutes=STRONGEST.training.minutes[-1:])
+BY_PLACER = tuple(Games(100, placer=placer) for placer in ("random", kinds.OWN_VALUES))
 ADVERSARY = (
     *(
         _learner(
@@ -229,9 +230,7 @@ ADVERSARY = (
         )
         for placer in PLACED
     ),
-    Sampled(
-        STRONGEST.label, LAST, tuple(Games(100, placer=p) for p in ("random", kinds.OWN_VALUES))
-    ),
+    Sampled(STRONGEST.label, LAST, BY_PLACER),
 )
 
 # Measures, each with the modules that it measures.

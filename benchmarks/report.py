@@ -18,9 +18,8 @@ from benchmarks.training import DEFAULTS, defaults_of
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 
-ROOT = Path(__file__).parent.parent
-HERE = ROOT / "benchmarks"
-PAGES = ROOT / "README.md", HERE / "README.md", *sorted((HERE / "pages").glob("*.md"))
+HERE = Path(__file__).parent
+PAGES = HERE.parent / "README.md", HERE / "README.md", *sorted((HERE / "pages").glob("*.md"))
 FIGURES = HERE / "figures"
 FILM = FIGURES / "game.gif"
 FILM_SEED, SPEED, FRAMES = 3, 8.0, 80

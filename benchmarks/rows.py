@@ -11,13 +11,11 @@ from typing import Any
 from baselines.training.learner import learner_class
 from benchmarks.experiments import EXPERIMENTS, Experiments
 from benchmarks.kinds import Wanted
-from benchmarks.results import FOLDER, Row, is_made, name_of, read
+from benchmarks.results import FOLDER, Row, name_of, read
 from benchmarks.training import defaults_of
 
-MARK = " †"
-"""What marks a row whose key is none of today's experiments."""
-FEWEST = 60
-"""The best results are those of rows of so many games at least."""
+MARK = " †"  # of a row whose key is none of today's experiments
+FEWEST = 60  # games of a row that may be the best result
 
 
 @dataclass(frozen=True)
@@ -56,14 +54,13 @@ class Committed:
         return sorted(rows, key=lambda row: places.get(name_of(table, row), len(places)))
 
     def missing(self) -> list[Wanted]:
-        """Return what the experiments ask for and no row holds."""
-        rows = {table: read(self.folder, table).values() for table in self.experiments}
-        return [
-            row
-            for table, wanted in self.wanted.items()
-            for row in wanted.values()
-            if not is_made(rows[table], row.key)
-        ]
+        """Return what the experiments ask for and no row holds, or some row with an error."""
+        missing: list[Wanted] = []
+        for table, wanted in self.wanted.items():
+            rows = read(self.folder, table).values()
+            made = {row["key"] for row in rows} - {row["key"] for row in rows if row.get("error")}
+            missing += [row for key, row in wanted.items() if key not in made]
+        return missing
 
 
 def mark(rows: Iterable[Row]) -> str:

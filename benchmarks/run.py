@@ -17,8 +17,7 @@ from benchmarks.results import FOLDER, Row, add, commit, name_of, read
 from benchmarks.rows import Committed
 from tile_envs.words import counted
 
-RESULTS = ("value", "x_wins", "win", "mean")
-"""The columns of results: the first that a row has is reported."""
+RESULTS = ("value", "x_wins", "win", "mean")  # the first that a row has is reported
 
 
 def run(

@@ -24,8 +24,7 @@ from baselines.training.run_folder import CHECKPOINT, CONFIG, Run, read_progress
 from benchmarks.results import FOLDER, Row
 from tile_envs.errors import UsageError
 
-POINTS = 25
-"""The parts into which curves of learning divide a run."""
+POINTS = 25  # the parts into which curves of learning divide a run
 DEFAULTS = FOLDER / "defaults.json"
 """The default of each setting when the first row was made with it, by learner.
 
@@ -98,9 +97,8 @@ class Training:
 
         Of its settings, these are the ones that differ from `DEFAULTS`.
         """
-        kind = agent_class("ntuple" if self.agent == STRONG else self.agent)
-        record: Row = {"agent": self.agent, "version": version_of(kind)}
-        record |= {"env": self.env, "seed": seed}
+        version = version_of(agent_class("ntuple" if self.agent == STRONG else self.agent))
+        record: Row = {"agent": self.agent, "version": version, "env": self.env, "seed": seed}
         settings = normal(self.settings)
         if self.learns:
             record |= {"games": self.config.games} if minutes is None else {"minutes": minutes}
@@ -130,10 +128,7 @@ class Training:
         return read_progress(runs / self.name(seed))
 
     def learned(self, seed: int, runs: Path, with_curve: bool) -> Row:
-        """Return from how many games and moves a run has learned, and its curve of learning.
-
-        That has minutes and moves at the end of each part of the run, and its mean score.
-        """
+        """Return the games and moves of a run, and its curve: (minutes, moves, mean score)."""
         lines = self.progress(seed, runs)
         moves = max(map(_moves, lines))  # the last line may be a test alone
         row: Row = {"games_learned": int(lines[-1]["games"]), "moves_learned": moves}

@@ -27,10 +27,8 @@ LOOKS: dict[str, dict[str, Any]] = {
     PUBLISHED: {"color": _ORANGE, "linestyle": ":"},
 }
 """The one line of each player, the same in all pictures."""
-WIDEST = 120
-"""Points that a label is wide at most."""
-INK = "#808080"
-"""The color of texts and axes, readable on white and on black."""
+WIDEST = 120  # points that a label is wide at most
+INK = "#808080"  # of texts and axes, readable on white and on black
 STYLE = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
 STYLE |= {"axes.edgecolor": INK, "axes.facecolor": "none", "grid.color": f"{INK}40"}
 

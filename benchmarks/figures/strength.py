@@ -29,10 +29,8 @@ from benchmarks.training import POINTS
 
 SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
 LEARNERS = ("deep", "ntuple", "search")
-TILES = 8
-"""How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
-AT_ONE_PLY = {"2048": "ntuple", "2584": "fibonacci"}
-"""The lists of published results by the games."""
+TILES = 8  # the number of tiles shown, of those that anyone reaches in a hundredth of the games
+AT_ONE_PLY = {"2048": "ntuple", "2584": "fibonacci"}  # lists of published results
 
 Line = list[tuple[float, ...]]
 
@@ -185,14 +183,11 @@ def _searches(committed: Committed, env: str) -> dict[str, list[Any]]:
     """Return the points of each network, those that downgrade boards apart."""
     lines = {}
     for rows in group(committed.rows("search", env=env), "label", "minutes", "downgrade"):
-        points = [
-            (
-                1000 * cores(row) / float(row["moves_per_second"]),
-                *(float(row[name]) for name in ("mean", "low", "high")),
-                search_name(row | {"downgrade": ""}),
-            )
-            for row in rows
-        ]
+        points = []
+        for row in rows:
+            time = 1000 * cores(row) / float(row["moves_per_second"])
+            scores = (float(row[name]) for name in ("mean", "low", "high"))
+            points.append((time, *scores, search_name(row | {"downgrade": ""})))
         most, tile = max(map(cores, rows)), rows[0]["downgrade"]
         label = f"{float(rows[0]['minutes']):g} min, {most} core{'s' * (most > 1)}"
         label += f", downgraded from {tile}" * bool(tile)

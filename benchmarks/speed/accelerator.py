@@ -19,12 +19,10 @@ from benchmarks.speed.environments import twin
 from benchmarks.speed.peers import Play, installed
 from benchmarks.speed.turns import OURS, now, statistics_of
 
-SIZES = (1 << 20, 1 << 14, 1 << 17, 1 << 10)
-"""The games at once, the most informative first."""
+SIZES = (1 << 20, 1 << 14, 1 << 17, 1 << 10)  # the most informative first
 GAMES = ("2048", "2048, 5×5", "2584", "tic-tac-toe")
 PEERS = ("pgx", "jumanji")
-PPO = {"num_envs": 8192, "num_minibatches": 16, "learning_rate": 1e-3}
-"""What keeps an accelerator busy."""
+PPO = {"num_envs": 8192, "num_minibatches": 16, "learning_rate": 1e-3}  # keeps an accelerator busy
 
 
 def measure(sizes: Sequence[int] = SIZES, seconds: float = 200, minutes: float = 5) -> list[Row]:

@@ -38,9 +38,8 @@ def measure(
     """
     others = [peer for peer in installed() if peers and peer.game in games]
     ours: list[Peer] = []
-    for game in games:  # at the sizes of the others, too
-        theirs = {peer.num_envs for peer in others if peer.game == game}
-        for n in sorted({*sizes, *theirs}):
+    for game in games:
+        for n in sorted({*sizes, *(peer.num_envs for peer in others if peer.game == game)}):
             if n == 1:
                 ours.append(Peer(OURS, game, "single", n, partial(_single, game)))
             else:

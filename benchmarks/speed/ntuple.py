@@ -1,7 +1,4 @@
-"""Measures n-tuple networks: training, greedy play and search, beside TDL2048+ if it is there.
-
-benchmarks/pages/speed.md says how.
-"""
+"""Measures n-tuple networks beside TDL2048+, if it is there; pages/speed.md says how."""
 
 import os
 import re

@@ -19,7 +19,6 @@ import numpy as np
 STEPS_PER_SECOND = "steps per second"
 Play = Callable[[int], int]
 """Plays at least that many steps and returns how many it played."""
-
 _SEED = 0
 _TICKS_PER_CALL = 64  # enough that the cost of calling disappears
 
@@ -31,8 +30,7 @@ class Peer(NamedTuple):
         package: The name that pip knows the package by.
         kind: "single" for one game at a time, "vector" or another for a batch of games.
         num_envs: Games at once.
-        make: Imports, builds and compiles the peer for a number of games; only calls of the
-            function that it returns are timed.
+        make: Imports and compiles it for a number of games; only what it returns is timed.
         measure: What is measured: one of `CLOCKS` in `turns`.
     """
 

@@ -26,10 +26,7 @@ def measure(
     sizes: Sequence[int] = (64, 256),
     seconds: float = SECONDS,
 ) -> list[Row]:
-    """Measure all candidates, as `environments` does, then shares of training.
-
-    A share is measured in as many training iterations as there are turns.
-    """
+    """Measure as `environments` does, then the share of training in as many iterations."""
     kinds: dict[str, Callable[[str, int], VecEnv]] = {
         "SB3VecEnv, numpy": partial(make_sb3, engine="numpy"),
         "SB3VecEnv, numba": partial(make_sb3, engine="numba"),

@@ -14,8 +14,7 @@ from benchmarks.results import Row
 from benchmarks.speed.peers import STEPS_PER_SECOND, Peer, Play
 
 OURS, TDL2048 = "tile-envs", "TDL2048+"
-WARM_UP_STEPS = 100
-"""Steps of each game that are not measured: something may be compiled in them."""
+WARM_UP_STEPS = 100  # of each game, not measured: something may be compiled in them
 BY_WALL_CLOCK = "steps per second by wall clock"
 CLOCKS = {STEPS_PER_SECOND: time.process_time, BY_WALL_CLOCK: time.perf_counter}
 """By measure of speed, what tells the time; CPU time is that of all threads."""

@@ -9,8 +9,7 @@ from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
 from benchmarks.tables.table import Columns, Table, made_with, number, number_of, table
 
 ORDER = [*GAMES, *LARGE]
-NOISY = 1.5
-"""A median is marked by ~ if the highest turn is more than so many times the lowest."""
+NOISY = 1.5  # the highest turn to the lowest, from which on a median is marked by ~
 
 
 def _measured(row: Row) -> str:
@@ -36,10 +35,7 @@ def _side_by_side(
     heading: Callable[[Row], str],
     ratio: Callable[[Row, Row], str] = lambda first, row: "",
 ) -> Table:
-    """Return a table with a line for each group of rows, each row in the column of its heading.
-
-    In brackets is the ratio of a line's first row and the other.
-    """
+    """Return groups of rows as lines: each row by its heading, with a ratio to the first."""
 
     def cell(of_line: Sequence[Row], head: str) -> str:
         row = next((row for row in of_line if heading(row) == head), {})
@@ -146,8 +142,8 @@ def sb3(committed: Committed) -> Table:
     shares = {row["game"]: row for row in rows if row["measure"] != STEPS_PER_SECOND}
     speeds = [row for row in rows if row["measure"] == STEPS_PER_SECOND]
     order = ("SB3VecEnv, numba", "SB3VecEnv, numpy", "DummyVecEnv")
-    speeds.sort(key=lambda row: (order.index(row["kind"]), row["package"] != OURS))
-    speeds.sort(key=lambda row: (ORDER.index(row["game"]), int(row["num_envs"])))
+    speeds.sort(key=lambda row: (int(row["num_envs"]), order.index(row["kind"])))
+    speeds.sort(key=_by_game)
     columns: Columns = [
         ("game", "game"),
         ("games at once", "num_envs"),

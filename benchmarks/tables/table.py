@@ -30,10 +30,7 @@ class Table:
 
 
 def table(columns: Columns, items: Iterable[Any], notes: Sequence[str] = ()) -> Table:
-    """Return a table whose lines show items, each a row or a list of rows.
-
-    A line is marked if one of its rows is out of date.
-    """
+    """Return a table of items, each a row or a list of rows; those out of date are marked."""
     lines = []
     for item in items:
         rows = item if isinstance(item, list) else [item]
