@@ -2,19 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from benchmarks.kinds import (
-    OWN_VALUES,
-    SIDES,
-    Exact,
-    Experiment,
-    Games,
-    Measure,
-    Pairings,
-    Sampled,
-    Trained,
-)
+from benchmarks import kinds
+from benchmarks.kinds import Exact, Experiment, Games, Measure, Sampled
 from benchmarks.training import Recording, Training
 from tile_envs.errors import UsageError
 
@@ -22,8 +14,6 @@ Experiments = Mapping[str, Sequence[Experiment]]
 Options = Mapping[str, Any]
 
 GAME_2048, GAME_2584, TICTACTOE = "Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"
-GAMES_OF = {"2048": GAME_2048, "2584": GAME_2584, "tic-tac-toe": TICTACTOE}
-"""The environments by the names of their games."""
 
 # Agents that are not trained, sampled; random play also in the variant of a beginner's article.
 
@@ -31,12 +21,8 @@ BEGINNERS = {"spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}
 AGENTS = (
     Sampled("random, article", Training("random", GAME_2048, BEGINNERS), (Games(1_000),)),
     *(
-        Sampled(agent, Training(agent, env, options), (Games(10_000),))
-        for env, options in (
-            (GAME_2048, {}),
-            (GAME_2584, {}),
-            *((TICTACTOE, {"side": side}) for side in SIDES),
-        )
+        Sampled(agent, Training(agent, env, {"side": side} if side else {}), (Games(10_000),))
+        for env, side in ((GAME_2048, ""), (GAME_2584, ""), (TICTACTOE, "X"), (TICTACTOE, "O"))
         for agent in ("random", "greedy")
     ),
     *(Sampled("strong", Training("strong", e), (Games(10_000),)) for e in (GAME_2048, GAME_2584)),
@@ -44,33 +30,29 @@ AGENTS = (
 
 # Tic-tac-toe: every agent against every other, and every learner from several seeds.
 
+_player = partial(Training, env=TICTACTOE, env_kwargs={})
 PLAYERS = {
-    label: Training(agent, TICTACTOE, {}, **how)
-    for label, agent, how in (
-        ("random", "random", {}),
-        ("minimax", "minimax", {}),
-        ("minimax_first", "minimax_first", {}),
-        ("mcts kept", "mcts", {"settings": {"playouts": 4000, "kept": True}}),
-        ("mcts", "mcts", {"settings": {"playouts": 1000}}),
-        ("qtable published", "qtable", {"preset": "published"}),
-        ("qtable", "qtable", {}),
-        ("value_table published", "value_table", {"preset": "published"}),
-        ("value_table", "value_table", {}),
-        ("neural published", "neural", {"preset": "published"}),
-        ("neural", "neural", {}),
-        ("dqn", "dqn", {}),
-    )
+    "random": _player("random"),
+    "minimax": _player("minimax"),
+    "minimax_first": _player("minimax_first"),
+    "mcts kept": _player("mcts", settings={"playouts": 4000, "kept": True}),
+    "mcts": _player("mcts", settings={"playouts": 1000}),
+    "qtable published": _player("qtable", preset="published"),
+    "qtable": _player("qtable"),
+    "value_table published": _player("value_table", preset="published"),
+    "value_table": _player("value_table"),
+    "neural published": _player("neural", preset="published"),
+    "neural": _player("neural"),
+    "dqn": _player("dqn"),
 }
-SEEDS = [Exact(label, each, seeds=6) for label, each in PLAYERS.items() if each.learns]
-
 
 # The learners of the sliding games, by minutes or games of learning.
 
 
-def _ntuple(
-    label: str, env: str, evaluations: Sequence[Games], seeds: int = 1, **how: Any
+def _learner(
+    label: str, env: str, tests: Sequence[Games], seeds: int = 1, agent: str = "ntuple", **how: Any
 ) -> Sampled:
-    return Sampled(label, Training("ntuple", env, **how), tuple(evaluations), seeds=seeds)
+    return Sampled(label, Training(agent, env, **how), tuple(tests), seeds=seeds)
 
 
 ALONE, CLOSELY = (Games(1_000),), (Games(10_000),)
@@ -85,8 +67,8 @@ PLAIN: Options = {"half_games": 0, "averaging": 0.0}
 ALWAYS_RESTARTS: Options = {"network": "5x6", "restart": 1.0, **PLAIN}
 NEVER_RESTARTS: Options = {"restart": 0, **PLAIN}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
-ONE_CORE = _ntuple("one core", GAME_2048, CLOSELY, seeds=3, minutes=(1, 2, 4, 9))
-STRONGEST = _ntuple(
+ONE_CORE: Options = {"seeds": 3, "minutes": (1, 2, 4, 9)}
+STRONGEST = _learner(
     "two cores, 1 and 3 appear",
     GAME_2584,
     (*CLOSELY, *IN_DEPTH, A_MILLISECOND._replace(episodes=300)),
@@ -94,61 +76,45 @@ STRONGEST = _ntuple(
     settings={**LARGER, "values": 20, "restart": 0},
     minutes=(1, 10, 30),
 )
+COURSE: Options = {"preset": "course", "minutes": (2, 4, 12)}
 NTUPLE = (
-    _ntuple("10,000 games", GAME_2048, SEARCHES[:2], settings=ALWAYS_RESTARTS, games=10_000),
-    _ntuple("10,000 games", GAME_2584, ALONE, games=10_000),
-    ONE_CORE,
-    replace(
-        ONE_CORE,
-        label="one core, 5x6, always restarts",
-        training=replace(ONE_CORE.training, settings=ALWAYS_RESTARTS),
+    _learner("10,000 games", GAME_2048, SEARCHES[:2], settings=ALWAYS_RESTARTS, games=10_000),
+    _learner("10,000 games", GAME_2584, ALONE, games=10_000),
+    _learner("one core", GAME_2048, CLOSELY, **ONE_CORE),
+    _learner(
+        "one core, 5x6, always restarts", GAME_2048, CLOSELY, settings=ALWAYS_RESTARTS, **ONE_CORE
     ),
-    _ntuple(
-        *("two cores", GAME_2048, (*SEARCHES, DOWNGRADED)),
-        seeds=3,
-        settings=TWO_CORES,
-        minutes=(10,),
-    ),
-    _ntuple("strong", GAME_2048, (Games(10_000), Games(300, depth=3)), preset="strong"),
-    _ntuple("strong", GAME_2584, CLOSELY, preset="strong"),
-    _ntuple("one core", GAME_2584, ALONE, minutes=(1, 5)),
-    _ntuple("two cores", GAME_2584, ALONE, settings=TWO_CORES, minutes=(5,)),
-    _ntuple("two cores, 5x6", GAME_2584, SEARCHES, settings=LARGEST, minutes=(60,)),
+    _learner("two cores", GAME_2048, (*SEARCHES, DOWNGRADED), 3, settings=TWO_CORES, minutes=(10,)),
+    _learner("strong", GAME_2048, (Games(10_000), Games(300, depth=3)), preset="strong"),
+    _learner("strong", GAME_2584, CLOSELY, preset="strong"),
+    _learner("one core", GAME_2584, ALONE, minutes=(1, 5)),
+    _learner("two cores", GAME_2584, ALONE, settings=TWO_CORES, minutes=(5,)),
+    _learner("two cores, 5x6", GAME_2584, SEARCHES, settings=LARGEST, minutes=(60,)),
     STRONGEST,
-    *(
-        _ntuple(f"course, {values} values", GAME_2584, ALONE, minutes=(2, 4, 12), **how)
-        for values in (21, 26)
-        for how in [{"preset": "course", "settings": {"values": values}}]
-    ),
-    *(
-        _ntuple(f"{preset}, 100,000 games", env, CLOSELY, preset=preset, games=100_000)
-        for preset, env in (("td", GAME_2048), ("td", GAME_2584), ("optimistic", GAME_2048))
-    ),
+    _learner("course, 21 values", GAME_2584, ALONE, settings={"values": 21}, **COURSE),
+    _learner("course, 26 values", GAME_2584, ALONE, settings={"values": 26}, **COURSE),
+    _learner("td, 100,000 games", GAME_2048, CLOSELY, preset="td", games=100_000),
+    _learner("td, 100,000 games", GAME_2584, CLOSELY, preset="td", games=100_000),
+    _learner("optimistic, 100,000 games", GAME_2048, CLOSELY, preset="optimistic", games=100_000),
 )
 
-# Published experiments at their budgets in games, all with TD(0).  Szubert and Jaśkowski, 2014:
-# after how many games their means were reached, and at which rate, was not found.  Their published
-# program learns from 100,000 games, each entry by 0.01 δ, and with one random move in a thousand; a
-# later one learns from 500,000; others who repeat it take 0.0025 δ.  A rate here is what all
-# entries of a board remove of an error together, so these are 17 and 32 times 0.0025; no move is
-# random.  Their 17 four-tuples have a table each (860,625 weights), ours share those of tuples that
-# a symmetry maps to each other (253,125).  The six-tuples are the rectangles of 2×3 of their
-# program: 22.9 million weights, as published.  The mean of TDL2048-Demo is that of the last 1,000
-# games of learning; ours are played after it.
+# Published experiments at their budgets in games, all with TD(0); published.yml says what differs.
+# Of Szubert and Jaśkowski, 2014, the numbers of games and the rates were not found.  Their program
+# learns from 100,000 games, each entry by 0.01 δ, and with one random move in a thousand; a later
+# one from 500,000; others who repeat it take 0.0025 δ.  A rate here is what all entries of a board
+# remove of an error together: 17 and 32 times 0.0025.  No move is random.
 
-REPRODUCTION = tuple(
-    _ntuple(label, GAME_2048, CLOSELY, preset="td", settings=settings, games=games)
-    for label, games, settings in (
-        (
-            *("TDL2048-Demo, 4x6", 100_000),
-            {"network": "4x6", "direction": "backward", "learning_rate": 0.1},
-        ),
-        ("17 four-tuples", 1_000_000, {"network": "17x4", "values": 15, "learning_rate": 0.0425}),
-        (
-            *("two four- and two six-tuples", 1_000_000),
-            {"network": "0123 4567 012456 45689a", "values": 15, "learning_rate": 0.08},
-        ),
-    )
+
+def _td(label: str, games: int, network: str, **settings: Any) -> Sampled:
+    settings["network"] = network
+    return _learner(label, GAME_2048, CLOSELY, preset="td", settings=settings, games=games)
+
+
+SIX_TUPLES = "0123 4567 012456 45689a"
+REPRODUCTION = (
+    _td("TDL2048-Demo, 4x6", 100_000, "4x6", direction="backward", learning_rate=0.1),
+    _td("17 four-tuples", 1_000_000, "17x4", values=15, learning_rate=0.0425),
+    _td("two four- and two six-tuples", 1_000_000, SIX_TUPLES, values=15, learning_rate=0.08),
 )
 
 # Strength against the time for a move.
@@ -162,32 +128,37 @@ FOR_SEARCH: Options = {
     "averaging": 0.3,
 }
 SEARCH = (
-    _ntuple(
+    _learner(
         "two cores, for search",
         GAME_2048,
         (
-            *(*CLOSELY, *SEARCHES[1:]),
-            *(Games(n, depth=depth, downgrade=32768) for n, depth in ((10_000, 1), (300, 3))),
-            *(Games(60, 10, milliseconds=10, downgrade=tile) for tile in (None, 32768)),
+            *CLOSELY,
+            *SEARCHES[1:],
+            *(Games(n, depth, downgrade=32768) for n, depth in ((10_000, 1), (300, 3))),
+            *(Games(60, depth=10, milliseconds=10, downgrade=tile) for tile in (None, 32768)),
         ),
         settings=FOR_SEARCH,
         minutes=(240,),
     ),
-    _ntuple(
+    _learner(
         "for search",
         GAME_2048,
         (
-            *(*ALONE, *IN_DEPTH, DOWNGRADED._replace(episodes=300)),
-            *(A_MILLISECOND, Games(20, depth=10, milliseconds=10)),
+            *ALONE,
+            *IN_DEPTH,
+            DOWNGRADED._replace(episodes=300),
+            A_MILLISECOND,
+            Games(20, depth=10, milliseconds=10),
         ),
         settings=ALWAYS_RESTARTS,
         minutes=(10,),
     ),
-    _ntuple(
+    _learner(
         "for search",
         GAME_2584,
         (
-            *(*SEARCHES[:2], Games(40, depth=3)),
+            *SEARCHES[:2],
+            Games(40, depth=3),
             *(Games(n, depth=10, milliseconds=time) for n, time in ((20, 1), (6, 10))),
         ),
         settings=NEVER_RESTARTS,
@@ -195,35 +166,24 @@ SEARCH = (
     ),
 )
 
-
-def _deep(
-    label: str, agent: str, env: str, minutes: float, games: Sequence[Games] = ALONE, **how: Any
-) -> Sampled:
-    seeds = how.pop("seeds", 1)
-    training = Training(agent, env, minutes=(minutes,), **how)
-    return Sampled(label, training, tuple(games), seeds=seeds)
-
-
 DEEPER = (Games(1_000), Games(100, depth=2), Games(30, depth=3))
 RECORDED = {
     "settings": {"replay_steps": 5_000},
     "replays": Recording(Training("ntuple", GAME_2048, settings=PLAIN, minutes=(1,)), episodes=100),
 }
 DEEP = (
-    _deep("dqn", "dqn", GAME_2048, 12, DEEPER[:2], seeds=3),
-    _deep("dqn, an hour", "dqn", GAME_2048, 60, DEEPER, seeds=3),
-    _deep("dqn, an hour", "dqn", GAME_2584, 60, DEEPER[:2]),
-    _deep("dqn, after a strong agent", "dqn", GAME_2048, 12, **RECORDED),
-    _deep("ppo", "ppo", GAME_2048, 12),
-    _deep("ppo, an hour", "ppo", GAME_2048, 60, DEEPER[:2], seeds=3),
-    *(
-        _deep(f"{agent}, cnn{label}", agent, env, minutes, preset="cnn")
-        for agent, env, minutes, label in (
-            *(("dqn", env, 12, "") for env in (GAME_2048, GAME_2584)),
-            *(("dqn", env, 60, ", an hour") for env in (GAME_2048, GAME_2584)),
-            *(("ppo", env, 12, "") for env in (GAME_2048, GAME_2584)),
-        )
-    ),
+    _learner("dqn", GAME_2048, DEEPER[:2], 3, agent="dqn", minutes=(12,)),
+    _learner("dqn, an hour", GAME_2048, DEEPER, 3, agent="dqn", minutes=(60,)),
+    _learner("dqn, an hour", GAME_2584, DEEPER[:2], agent="dqn", minutes=(60,)),
+    _learner("dqn, after a strong agent", GAME_2048, ALONE, agent="dqn", minutes=(12,), **RECORDED),
+    _learner("ppo", GAME_2048, ALONE, agent="ppo", minutes=(12,)),
+    _learner("ppo, an hour", GAME_2048, DEEPER[:2], 3, agent="ppo", minutes=(60,)),
+    _learner("dqn, cnn", GAME_2048, ALONE, agent="dqn", preset="cnn", minutes=(12,)),
+    _learner("dqn, cnn", GAME_2584, ALONE, agent="dqn", preset="cnn", minutes=(12,)),
+    _learner("dqn, cnn, an hour", GAME_2048, ALONE, agent="dqn", preset="cnn", minutes=(60,)),
+    _learner("dqn, cnn, an hour", GAME_2584, ALONE, agent="dqn", preset="cnn", minutes=(60,)),
+    _learner("ppo, cnn", GAME_2048, ALONE, agent="ppo", preset="cnn", minutes=(12,)),
+    _learner("ppo, cnn", GAME_2584, ALONE, agent="ppo", preset="cnn", minutes=(12,)),
 )
 
 # A beginner's article: its own learner, from several seeds.
@@ -253,9 +213,10 @@ EXACT = (
 
 PLACED = {"random": "tiles placed at random", "adversary": "tiles placed by the adversary"}
 LAST = replace(STRONGEST.training, minutes=STRONGEST.training.minutes[-1:])
+BY_PLACER = tuple(Games(100, placer=placer) for placer in ("random", kinds.OWN_VALUES))
 ADVERSARY = (
     *(
-        _ntuple(
+        _learner(
             f"{games:,} games, {PLACED[placer]}",
             env,
             [Games(1_000, placer=other) for other in PLACED],
@@ -269,7 +230,7 @@ ADVERSARY = (
         )
         for placer in PLACED
     ),
-    Sampled(STRONGEST.label, LAST, tuple(Games(100, placer=p) for p in ("random", OWN_VALUES))),
+    Sampled(STRONGEST.label, LAST, BY_PLACER),
 )
 
 # Measures, each with the modules that it measures.
@@ -282,8 +243,8 @@ NETWORKS = ("baselines.ntuple", "baselines.search", "tile_envs.sliding.packed")
 
 EXPERIMENTS: Experiments = {
     "agents": AGENTS,
-    "crosstable": [Pairings(label, PLAYERS) for label in PLAYERS],
-    "seeds": SEEDS,
+    "crosstable": [kinds.Pairings(label, PLAYERS) for label in PLAYERS],
+    "seeds": [Exact(label, each, seeds=6) for label, each in PLAYERS.items() if each.learns],
     "ntuple": NTUPLE,
     "reproduction": REPRODUCTION,
     "search": SEARCH,
@@ -293,9 +254,7 @@ EXPERIMENTS: Experiments = {
     "adversary": ADVERSARY,
     "solved": [Measure("small boards", "speed.solutions", SOLVER, {"boards": SOLVED})],
     "kernels": [Measure("n-tuple networks", "speed.ntuple", NETWORKS, {"turns": 3})],
-    "bridge": [
-        Measure("SB3", "speed.sb3", (*ENGINES, "tile_envs.plug.sb3"), {"turns": 7}),
-    ],
+    "bridge": [Measure("SB3", "speed.sb3", (*ENGINES, "tile_envs.plug.sb3"), {"turns": 7})],
     "speed": [
         Measure("start-up", "speed.start_up", ENGINES, {"turns": 7}),
         Measure("environments", "speed.environments", ENGINES, {"turns": 7}),
@@ -303,11 +262,8 @@ EXPERIMENTS: Experiments = {
     "threads": [Measure("2048", "speed.environments", ENGINES, THREADS)],
     "accelerator": [Measure("JAX", "speed.accelerator", ("tile_envs.jax",))],
     "plug": [
-        Trained(library)
-        for library in (
-            *("Stable-Baselines3", "rl-zoo3", "RLlib", "TorchRL", "Tianshou", "CleanRL style"),
-            *("JAX", "mctx", "PettingZoo", "OpenSpiel"),
-        )
+        *map(kinds.Trained, ("Stable-Baselines3", "rl-zoo3", "RLlib", "TorchRL", "Tianshou")),
+        *map(kinds.Trained, ("CleanRL style", "JAX", "mctx", "PettingZoo", "OpenSpiel")),
     ],
 }
 
@@ -317,20 +273,18 @@ def select(chosen: Sequence[str], experiments: Experiments = EXPERIMENTS) -> Exp
 
     Without names, these are all experiments.
     """
-    names = {
-        (table, n): {table, each.label, f"{table}/{each.label}"}
-        for table, listed in experiments.items()
-        for n, each in enumerate(listed)
-    }
+    selected: dict[str, list[Experiment]] = {}
+    known: set[str] = set()
+    for table, listed in experiments.items():
+        for each in listed:
+            names = {table, each.label, f"{table}/{each.label}"}
+            if not chosen or names & {*chosen}:
+                selected.setdefault(table, []).append(each)
+            known |= names
     for name in chosen:
-        if not any(name in known for known in names.values()):
+        if name not in known:
             raise UsageError(
                 f"there is no {name!r}: expected a table ({', '.join(experiments)}), or a label "
                 f"such as {NTUPLE[-1].label!r}; `run --list` shows all."
             )
-    wanted = set(chosen)
-    selected: dict[str, list[Experiment]] = {}
-    for (table, n), known in names.items():
-        if not wanted or wanted & known:
-            selected.setdefault(table, []).append(experiments[table][n])
     return selected

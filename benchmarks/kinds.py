@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from baselines.agents import Task
+from baselines.evaluation import exact, policies, sampled
+from baselines.search.compiled_expectimax import CompiledSearch
+from baselines.search.expectimax import Expectimax
+from baselines.search.placing import ValuePlacer
 from baselines.training.config import key_of, normal
 from benchmarks.results import SEED, Row, digest_of, made_now
 from benchmarks.training import Training, version_of
 
 OWN_VALUES = "own values"
 """A placer of tiles that minimizes the values of the agent that it plays against."""
-SIDES = ("X", "O")
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,18 @@ class Wanted:
                 rows = self.make(runs)
         except Exception as error:  # hours of other rows must not be lost
             output.write(traceback.format_exc())
-            rows = [{"error": " ".join(f"{type(error).__name__}: {error}".split())}]
+            rows = self.failed(error)
         by = made_now(self.record, time.perf_counter() - began)
         if any(row.get("error") for row in rows):
             name = f"{self}.log".replace("/", "-").replace(" ", "-")
             with (runs / name).open("a", encoding="utf-8") as log:
                 log.write(output.getvalue())
         return [self.name | row | by for row in rows]
+
+    def failed(self, error: Exception) -> list[Row]:
+        """Return its row where it could not be made."""
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return [self.name | {"error": reason} | made_now(self.record, 0.0)]
 
 
 Executor = Callable[[Sequence[Wanted], Path], Iterator[tuple[Wanted, list[Row]]]]
@@ -137,35 +145,24 @@ class Sampled(Experiment):
                     run = training.name(seed) if training.learns else ""
                     yield Wanted(table, self.label, name, normal(record), make, run)
 
-    def _threads(self, games: Games) -> int:
-        """Return the number of cores that play."""
+    def _cores(self, games: Games) -> int:
         return 1 if games.depth == 1 or games.samples else self.training.threads
 
     def _decisive(self, games: Games) -> Row:
         """Return what of an evaluation decides its result."""
-        from baselines.evaluation.sampled import VERSION
-        from baselines.search.compiled_expectimax import CompiledSearch
-        from baselines.search.expectimax import Expectimax
-        from baselines.search.placing import ValuePlacer
-
         usual = Games(0)._asdict()
         decisive: Row = {n: v for n, v in games._asdict().items() if v != usual[n]}
-        decisive |= {"measure": "sampled", "measure_version": VERSION}
+        decisive |= {"measure": "sampled", "measure_version": sampled.VERSION}
         if games.searches:
             is_compiled = self.training.agent == "ntuple" and not games.samples
             search = version_of(CompiledSearch if is_compiled else Expectimax)
-            decisive |= {"search_version": search, "threads": self._threads(games)}
+            decisive |= {"search_version": search, "threads": self._cores(games)}
         if games.placer == OWN_VALUES:
             decisive["placer_version"] = version_of(ValuePlacer)
         return decisive
 
     def _play(self, seed: int, minutes: float | None, games: Games, runs: Path) -> list[Row]:
-        """Train the agent up to a budget, and let it play."""
-        from baselines.evaluation import sampled
-        from baselines.search.expectimax import Expectimax
-        from baselines.search.placing import ValuePlacer
-
-        training, cores = self.training, self._threads(games)
+        training, cores = self.training, self._cores(games)
         player = training.train(seed, minutes, runs)
         agent, task, row = player.agent, player.task, {"cores": cores}
         options = dict(task.env_kwargs)
@@ -194,13 +191,10 @@ class Exact(Experiment):
 
     def rows(self, table: str) -> Iterator[Wanted]:
         """Yield a row for each seed and side."""
-        from baselines.evaluation.exact import VERSION
-
         training = self.training
-        about: Row = {"label": self.label, "env": training.env}
-        about["env_kwargs"] = training.options
+        about = {"label": self.label, "env": training.env, "env_kwargs": training.options}
         for seed in range(self.seeds):
-            record = training.record(seed) | {"measure": "exact", "measure_version": VERSION}
+            record = training.record(seed) | {"measure": "exact", "measure_version": exact.VERSION}
             run = training.name(seed) if training.learns else ""
             for side in Task.of(training.env).game.sides or (None,):
                 name = about | {"seed": seed, "side": side}
@@ -209,12 +203,10 @@ class Exact(Experiment):
                 yield Wanted(table, self.label, name, of_side, make, run)
 
     def _evaluate(self, seed: int, side: str | None, runs: Path) -> list[Row]:
-        from baselines.evaluation.exact import evaluate_exactly
-
         training = self.training
         agent = training.train(seed, None, runs).agent
         options = {**(training.env_kwargs or {}), **({"side": side} if side else {})}
-        row = evaluate_exactly(agent, training.env, options)
+        row = exact.evaluate_exactly(agent, training.env, options)
         for column in ("agent", "env", "env_kwargs", "side"):
             del row[column]  # in the table they are what names the row
         seconds = float(training.progress(seed, runs)[-1]["seconds"]) if training.learns else 0.0
@@ -229,28 +221,23 @@ class Pairings(Experiment):
 
     def rows(self, table: str) -> Iterator[Wanted]:
         """Yield a row for each opponent."""
-        from baselines.evaluation.exact import VERSION
-
-        measure = {"measure": "pairing", "measure_version": VERSION}
+        measure = {"measure": "pairing", "measure_version": exact.VERSION}
         for other, training in self.agents.items():
             players = {"x": self.agents[self.label].record(SEED), "o": training.record(SEED)}
             name, make = {"x": self.label, "o": other}, partial(self._meet, other)
             yield Wanted(table, self.label, name, measure | players, make, table)
 
     def _meet(self, other: str, runs: Path) -> list[Row]:
-        """Return how the games of a pair end."""
-        from baselines.evaluation.policies import outcome
-
-        shares = outcome(self._policy(self.label, "X", runs), self._policy(other, "O", runs))
+        shares = policies.outcome(
+            self._policy(self.label, "X", runs), self._policy(other, "O", runs)
+        )
         return [{"x_wins": shares.win, "draws": shares.draw, "o_wins": shares.loss}]
 
     def _policy(self, label: str, side: str, runs: Path) -> Any:
-        """Return what an agent plays on a side."""
-        from baselines.evaluation.policies import policy_of
-
         if (runs, label, side) not in _policies:
             agent = self.agents[label].train(SEED, None, runs).agent
-            _policies.update({(runs, label, each): policy_of(agent, each) for each in SIDES})
+            for each in ("X", "O"):
+                _policies[runs, label, each] = policies.policy_of(agent, each)
         return _policies[runs, label, side]
 
 
@@ -293,8 +280,4 @@ class Trained(Experiment):
         for program in PROGRAMS:
             if program.library == self.label:
                 about = table, self.label, program.name(), program.decisive()
-                yield Wanted(*about, partial(_made, program), table, program.needs())
-
-
-def _made(program: Any, runs: Path) -> list[Row]:
-    return [program.make()]
+                yield Wanted(*about, lambda _, it=program: [it.make()], table, program.needs())

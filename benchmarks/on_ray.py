@@ -21,17 +21,19 @@ def on_ray(address: str = "local") -> Executor:
         groups: dict[str, list[Wanted]] = {}
         for n, each in enumerate(wanted):  # what shares a training run is made in one process
             groups.setdefault(each.run or str(n), []).append(each)
-        remote = ray.remote(_make).options(max_retries=3)
-        pending = {remote.remote(each, runs.resolve()): each for each in groups.values()}
+        remote = ray.remote(lambda group: [each.made(runs.resolve()) for each in group])
+        remote = remote.options(max_retries=3)
+        pending = {remote.remote(group): group for group in groups.values()}
         try:
             while pending:
                 (done,), _ = ray.wait(list(pending), num_returns=1)
-                yield from zip(pending.pop(done), ray.get(done), strict=True)
+                group = pending.pop(done)
+                try:
+                    rows = ray.get(done)
+                except ray.exceptions.RayError as error:  # its process has died too often
+                    rows = [each.failed(error) for each in group]
+                yield from zip(group, rows, strict=True)
         finally:
             ray.shutdown()
 
     return make_all
-
-
-def _make(wanted: Sequence[Wanted], runs: Path) -> list[list[Row]]:
-    return [each.made(runs) for each in wanted]

@@ -69,6 +69,5 @@ def best_published(name: str, depth: int) -> Row | None:
 
 
 @cache
-def _read() -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
-    return content
+def _read() -> Any:
+    return yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))

@@ -18,13 +18,9 @@ from benchmarks.training import DEFAULTS, defaults_of
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 
-ROOT = Path(__file__).parent.parent
-PAGES = (
-    ROOT / "README.md",
-    ROOT / "benchmarks" / "README.md",
-    *sorted((ROOT / "benchmarks" / "pages").glob("*.md")),
-)
-FIGURES = Path(__file__).parent / "figures"
+HERE = Path(__file__).parent
+PAGES = HERE.parent / "README.md", HERE / "README.md", *sorted((HERE / "pages").glob("*.md"))
+FIGURES = HERE / "figures"
 FILM = FIGURES / "game.gif"
 FILM_SEED, SPEED, FRAMES = 3, 8.0, 80
 """The game of the film, one with about the mean score of its player, and how it is shown."""
@@ -32,10 +28,7 @@ MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def write_pages() -> None:
-    """Write the tables of all pages anew, and the pictures; the film if its game has changed.
-
-    New settings of learners are recorded, too.
-    """
+    """Write all tables and pictures anew, new settings, and the film if its game has changed."""
     from baselines.viewing.film import write_film
     from benchmarks.figures import PICTURES
 
@@ -45,8 +38,7 @@ def write_pages() -> None:
     for name, draw in PICTURES.items():
         write_file(FIGURES / f"{name}.svg", made(name, draw, committed))
     for page in PAGES:
-        text = fill(page.read_text(encoding="utf-8"), committed)
-        write_file(page, text.encode())
+        write_file(page, fill(page.read_text(encoding="utf-8"), committed).encode())
     game = film()
     if not is_current(FILM, game, SPEED, FRAMES):
         write_film(game, FILM, SPEED, FRAMES, _comment(game, SPEED, FRAMES))

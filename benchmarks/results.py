@@ -24,8 +24,7 @@ Row = dict[str, Any]
 Name = tuple[str, ...]
 
 FOLDER = Path(__file__).parent / "results"
-SEED = 0
-"""Seed of the games that are evaluated, and of agents that are not trained."""
+SEED = 0  # of the games that are evaluated, and of agents that are not trained
 SEARCH = ("depth", "samples", "milliseconds", "downgrade")
 _PLAYED = ("agent", "env", "env_kwargs", "label", "train_seed", "minutes", *SEARCH, "placer")
 _EXACT = ("env", "env_kwargs", "label", "seed", "side")
@@ -98,12 +97,6 @@ def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
     ordered = [known[name] for name in sorted(known, key=lambda name: [*map(_order, name)])]
     columns = dict.fromkeys([*NAMES[table], *(column for row in ordered for column in row)])
     write_rows([{n: row.get(n) for n in columns} for row in ordered], folder / f"{table}.csv")
-
-
-def is_made(rows: Iterable[Row], key: str) -> bool:
-    """Tell whether a table has rows of a key, all of them without an error."""
-    errors = [bool(row.get("error")) for row in rows if row["key"] == key]
-    return bool(errors) and not any(errors)
 
 
 def made_now(record: Row, seconds: float) -> Row:

@@ -11,13 +11,11 @@ from typing import Any
 from baselines.training.learner import learner_class
 from benchmarks.experiments import EXPERIMENTS, Experiments
 from benchmarks.kinds import Wanted
-from benchmarks.results import FOLDER, SEARCH, Row, is_made, name_of, read
+from benchmarks.results import FOLDER, Row, name_of, read
 from benchmarks.training import defaults_of
 
-MARK = " †"
-"""What marks a row whose key is none of today's experiments."""
-FEWEST = 60
-"""The best results are those of rows of so many games at least."""
+MARK = " †"  # of a row whose key is none of today's experiments
+FEWEST = 60  # games of a row that may be the best result
 
 
 @dataclass(frozen=True)
@@ -35,33 +33,39 @@ class Committed:
             for table, experiments in self.experiments.items()
         }
 
-    def rows(self, table: str, env: str = "") -> list[Row]:
-        """Return the rows of a table that hold a result, in the order of the experiments.
+    def rows(self, *tables: str, env: str = "") -> list[Row]:
+        """Return the rows of tables that hold a result, in the order of the experiments.
 
         With `env`, only those of this environment with its usual options.  Each says whether it
         `is_stale`, and of a learner, how many seeds are wanted.
         """
+        rows = [row for table in tables for row in self._rows(table)]
+        return [r for r in rows if not env or (r["env"], r["env_kwargs"]) == (env, "{}")]
+
+    def _rows(self, table: str) -> list[Row]:
         wanted = self.wanted.get(table, {})
         places = {name_of(table, each.name): n for n, each in enumerate(wanted.values())}
         names = {(e.name.get("env"), e.label, e.name.get("train_seed")) for e in wanted.values()}
         seeds = Counter((env, label) for env, label, _ in names)
         rows = [row for row in read(self.folder, table).values() if not row.get("error")]
-        if env:
-            rows = [row for row in rows if (row["env"], row["env_kwargs"]) == (env, "{}")]
         for row in rows:
             row["is_stale"] = row["key"] not in wanted
             row["wants"] = seeds[row.get("env"), row.get("label")]
         return sorted(rows, key=lambda row: places.get(name_of(table, row), len(places)))
 
     def missing(self) -> list[Wanted]:
-        """Return what the experiments ask for and no row holds."""
-        rows = {table: read(self.folder, table).values() for table in self.experiments}
-        return [
-            row
-            for table, wanted in self.wanted.items()
-            for row in wanted.values()
-            if not is_made(rows[table], row.key)
-        ]
+        """Return what the experiments ask for and no row holds, or some row with an error."""
+        missing: list[Wanted] = []
+        for table, wanted in self.wanted.items():
+            rows = read(self.folder, table).values()
+            made = {row["key"] for row in rows} - {row["key"] for row in rows if row.get("error")}
+            missing += [row for key, row in wanted.items() if key not in made]
+        return missing
+
+
+def mark(rows: Iterable[Row]) -> str:
+    """Return a mark if one of the rows is out of date."""
+    return MARK * any(row.get("is_stale") for row in rows)
 
 
 def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
@@ -70,16 +74,6 @@ def group(rows: Iterable[Row], *columns: str) -> list[list[Row]]:
     for row in rows:
         groups.setdefault(tuple(row.get(column) for column in columns), []).append(row)
     return list(groups.values())
-
-
-def learned(committed: Committed, *tables: str, env: str = "") -> list[Row]:
-    """Return the rows of several tables of learners."""
-    return [row for table in tables for row in committed.rows(table, env)]
-
-
-def by_seeds(rows: Iterable[Row]) -> list[list[Row]]:
-    """Return the rows of learners in lists that differ by the training seed alone."""
-    return group(rows, "env", "env_kwargs", "label", "minutes", *SEARCH, "placer")
 
 
 def seeds(rows: Sequence[Row]) -> str:
@@ -123,8 +117,3 @@ def looks_ahead(row: Row) -> bool:
 def cores(row: Row) -> int:
     """Return how many cores played; rows that do not say so searched on all that had learned."""
     return int(row.get("cores") or (row["threads"] if looks_ahead(row) else 1))
-
-
-def minutes(value: Any) -> str:
-    """Return a number of minutes without needless digits; nothing for none."""
-    return f"{float(value):g}" if value else ""

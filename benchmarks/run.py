@@ -13,12 +13,11 @@ from baselines.settings import check_writable
 from baselines.training.run_folder import lock
 from benchmarks.experiments import Experiments, select
 from benchmarks.kinds import Executor, Wanted
-from benchmarks.results import FOLDER, Row, add, commit, is_made, name_of, read
+from benchmarks.results import FOLDER, Row, add, commit, name_of, read
 from benchmarks.rows import Committed
 from tile_envs.words import counted
 
-RESULTS = ("error", "value", "x_wins", "win", "mean")
-"""The columns of results: the first that a row has is reported."""
+RESULTS = ("value", "x_wins", "win", "mean")  # the first that a row has is reported
 
 
 def run(
@@ -81,8 +80,9 @@ def make_missing(
             path = results / f"{table}.lock"
             locks.enter_context(lock(path, f"the table {table} in {results}"))
         missing = Committed(results, chosen).missing()
-        for each in [each for each in missing if each.needs]:
-            print(f"{each}: left out, {each.needs}")
+        for each in missing:
+            if each.needs:
+                print(f"{each}: left out, {each.needs}")
         missing = [each for each in missing if not each.needs]
         if not missing:
             print("All rows are there.")
@@ -90,8 +90,7 @@ def make_missing(
         words = f"of {counted(len(missing), 'row')}"
         with Progress("rows", len(missing), shown=True) as progress:
             for n, (each, rows) in enumerate(executor(missing, runs), 1):
-                errors = [row["error"] for row in rows if row.get("error")]
-                failures += [f"{each}: {error}" for error in errors]
+                failures += [f"{each}: {row['error']}" for row in rows if row.get("error")]
                 progress.update(n, f"{n:,} {words}")
                 print("\n".join(_report(each, rows)))
                 add(results, each.table, rows)
@@ -106,7 +105,7 @@ def listed(chosen: Experiments, results: Path) -> Iterator[str]:
     for table, experiment in every:
         rows, wanted = read(results, table), {each.key: each for each in experiment.rows(table)}
         there = {key: rows.get(name_of(table, each.name)) for key, each in wanted.items()}
-        made = [row for row in rows.values() if is_made([row], row["key"]) and row["key"] in there]
+        made = [row for row in rows.values() if row["key"] in there and not row.get("error")]
         old = sum(row is not None and row["key"] != key for key, row in there.items())
         number_made = f"{len({row['key'] for row in made})} of {len(there)}"
         number_made += f", {old} out of date" * bool(old)
@@ -116,12 +115,11 @@ def listed(chosen: Experiments, results: Path) -> Iterator[str]:
 
 
 def _report(wanted: Wanted, rows: Sequence[Row]) -> Iterator[str]:
-    errors = [row for row in rows if row.get("error")]
+    failed = sum(bool(row.get("error")) for row in rows)
     if len(rows) > 4:
-        yield f"{wanted}: {len(rows)} rows" + (f", {len(errors)} failed" if errors else "")
+        yield f"{wanted}: {len(rows)} rows" + f", {failed} failed" * bool(failed)
         return
     for row in rows:
-        name = name_of(wanted.table, row)
-        column = next((column for column in RESULTS if row.get(column) is not None), "error")
-        result = row[column] if column == "error" else number(row[column])
-        yield f"{wanted}, {', '.join(filter(None, name))}: {column} {result}"
+        name = ", ".join([str(wanted), *filter(None, name_of(wanted.table, row))])
+        results = (f"{n} {number(row[n])}" for n in RESULTS if row.get(n) is not None)
+        yield f"{name}: {row.get('error') or next(results, 'made')}"

@@ -16,14 +16,15 @@ import numpy as np
 
 from baselines.agents import LEARNERS, STRONG, STRONG_FOLDER, Task, agent_class
 from baselines.players import Player, open_player
+from baselines.training import recording
 from baselines.training.config import RunConfig, key_of, normal
 from baselines.training.learner import learner_class
+from baselines.training.run import config_for, train
 from baselines.training.run_folder import CHECKPOINT, CONFIG, Run, read_progress
 from benchmarks.results import FOLDER, Row
 from tile_envs.errors import UsageError
 
-POINTS = 25
-"""The parts into which curves of learning divide a run."""
+POINTS = 25  # the parts into which curves of learning divide a run
 DEFAULTS = FOLDER / "defaults.json"
 """The default of each setting when the first row was made with it, by learner.
 
@@ -77,10 +78,8 @@ class Training:
     @cached_property
     def config(self) -> RunConfig:
         """What decides its training, without recorded games."""
-        from baselines.training.run import config_for
-
-        budget = {} if self.games is None else {"games": self.games}
-        given = {"preset": self.preset, **budget, **self.settings}
+        given = {"preset": self.preset, **self.settings}
+        given |= {} if self.games is None else {"games": self.games}
         return config_for(self.agent, self.env, self.env_kwargs, **given)
 
     @property
@@ -98,9 +97,8 @@ class Training:
 
         Of its settings, these are the ones that differ from `DEFAULTS`.
         """
-        kind = agent_class("ntuple" if self.agent == STRONG else self.agent)
-        record: Row = {"agent": self.agent, "version": version_of(kind)}
-        record |= {"env": self.env, "seed": seed}
+        version = version_of(agent_class("ntuple" if self.agent == STRONG else self.agent))
+        record: Row = {"agent": self.agent, "version": version, "env": self.env, "seed": seed}
         settings = normal(self.settings)
         if self.learns:
             record |= {"games": self.config.games} if minutes is None else {"minutes": minutes}
@@ -130,10 +128,7 @@ class Training:
         return read_progress(runs / self.name(seed))
 
     def learned(self, seed: int, runs: Path, with_curve: bool) -> Row:
-        """Return from how many games and moves a run has learned, and its curve of learning.
-
-        That has minutes and moves at the end of each part of the run, and its mean score.
-        """
+        """Return the games and moves of a run, and its curve: (minutes, moves, mean score)."""
         lines = self.progress(seed, runs)
         moves = max(map(_moves, lines))  # the last line may be a test alone
         row: Row = {"games_learned": int(lines[-1]["games"]), "moves_learned": moves}
@@ -157,8 +152,6 @@ class Training:
         if not self.learns:
             kwargs: Any = {"seed": seed, "agent_kwargs": self.settings}
             return open_player(self.agent, self.env, self.env_kwargs, **kwargs)
-        from baselines.training.run import train
-
         folder = runs / self.name(seed)
         run = Run.read(folder) if (folder / CONFIG).exists() else None
         if run and (run.config.minutes or 0) > (minutes or math.inf):
@@ -191,15 +184,11 @@ class Recording:
 
     def record(self) -> Row:
         """Return what decides the games."""
-        from baselines.training import recording
-
         player = self.player.record(0, self.player.last)
         return {"player": player, "episodes": self.episodes, "version": recording.VERSION}
 
     def play(self, runs: Path) -> Path:
         """Return the folder of the games, which are played if they are missing."""
-        from baselines.training import recording
-
         folder = runs / f"{self.player.name(0)}-games-{key_of(self.record())}"
         if not folder.exists():
             trained = self.player.train(0, self.player.last, runs)

@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -12,12 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, NullLocator
 
 from baselines.viewing.curves import COLORS, drawn, styled
-from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.results import Row
-from benchmarks.rows import MARK, kind
+from benchmarks.rows import kind
 
-SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
-"""The sliding games, with their environments."""
 _BLUE, _RED, _GREEN, _PINK, _SKY, _ORANGE, _, _, _GRAY = COLORS
 PUBLISHED = "published"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -31,10 +27,8 @@ LOOKS: dict[str, dict[str, Any]] = {
     PUBLISHED: {"color": _ORANGE, "linestyle": ":"},
 }
 """The one line of each player, the same in all pictures."""
-WIDEST = 120
-"""Points that a label is wide at most."""
-INK = "#808080"
-"""The color of texts and axes, readable on white and on black."""
+WIDEST = 120  # points that a label is wide at most
+INK = "#808080"  # of texts and axes, readable on white and on black
 STYLE = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
 STYLE |= {"axes.edgecolor": INK, "axes.facecolor": "none", "grid.color": f"{INK}40"}
 
@@ -44,6 +38,23 @@ def player(row: Row) -> str:
     if row["agent"] not in ("ntuple", "dqn", "ppo"):
         return str(row["agent"])
     return row["agent"].upper() if (name := kind(row)) == "looked-up patterns" else name
+
+
+def picture(
+    lines: Mapping[str, Any], width: float, height: float, draw: Callable[..., None], *more: Any
+) -> bytes:
+    """Return a picture: a panel for the lines of each game, of this size in inches.
+
+    `draw(axis, game, lines)` draws one, before its lines are labeled; `more` is its other data.
+    """
+    with styled(), mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width * len(lines), height), layout="constrained")
+        axes = figure.subplots(1, len(lines), squeeze=False)[0]
+        for axis, (game, of_game) in zip(axes, lines.items(), strict=True):
+            axis.set(title=game)
+            draw(axis, game, of_game)
+            label_ends(axis)
+    return svg(figure, [lines, *more] if more else lines)
 
 
 def svg(figure: Figure, data: Any) -> bytes:
@@ -56,26 +67,19 @@ def svg(figure: Figure, data: Any) -> bytes:
     return drawn(figure, "svg", {"Date": None, "Description": f"data {digest}"})
 
 
-@contextmanager
-def panels(titles: Iterable[str], width: float, height: float) -> Iterator[tuple[Figure, Any]]:
-    """Draw panels of this size, in inches, side by side in the body of `with`."""
-    titles = list(titles)
-    with styled(), mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width * len(titles), height), layout="constrained")
-        axes = figure.subplots(1, len(titles), squeeze=False)[0]
-        for axis, title in zip(axes, titles, strict=True):
-            axis.set(title=title)
-        yield figure, axes
-
-
-def label_ends(axis: Axes, ends: Iterable[tuple[str, float, float, Any]], gap: float = 9) -> None:
-    """Write labels beside the ends of lines, given as (label, x, y, color), without an overlap.
+def label_ends(axis: Axes, gap: float = 9) -> None:
+    """Write the labels of lines beside their ends, without an overlap.
 
     Labels are moved up by steps of `gap` points; the axes must have their final limits.
     """
     axis.figure.draw_without_rendering()
     points, placed = axis.transData + axis.figure.dpi_scale_trans.inverted(), list[Any]()
-    for label, x, y, color in sorted(ends, key=lambda end: end[2]):
+    handles, labels = axis.get_legend_handles_labels()
+    lines: list[Any] = [h[0] if isinstance(h, tuple) else h for h in handles]  # without errors
+    for line, label in sorted(
+        zip(lines, labels, strict=True), key=lambda it: it[0].get_ydata()[-1]
+    ):
+        (x, y), color = line.get_xydata()[-1], line.get_color()
         across, height = 72 * points.transform((x, y))
         at = height
         while any(abs(at - h) < gap and abs(across - a) < WIDEST for a, h in placed):
@@ -90,8 +94,3 @@ def write_numbers(*axes: Any) -> None:
     for axis in axes:
         axis.set_major_formatter(EngFormatter(sep=""))
         axis.set_minor_locator(NullLocator())
-
-
-def mark(rows: Sequence[Row]) -> str:
-    """Return a mark if one of the rows is out of date."""
-    return MARK if any(row["is_stale"] for row in rows) else ""

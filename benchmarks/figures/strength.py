@@ -1,46 +1,36 @@
 """The pictures of strength: against minutes of learning, tiles reached, and time of a move."""
 
 import json
-import math
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from benchmarks.figures.drawing import (
-    LOOKS,
-    PUBLISHED,
-    SLIDING,
-    label_ends,
-    mark,
-    panels,
-    player,
-    svg,
-    write_numbers,
-)
+from benchmarks.experiments import GAME_2048, GAME_2584
+from benchmarks.figures.drawing import LOOKS, PUBLISHED, picture, player, write_numbers
 from benchmarks.published import best_published, published
 from benchmarks.results import Row
 from benchmarks.rows import (
     FEWEST,
+    MARK,
     Committed,
     cores,
     group,
-    learned,
     looks_ahead,
-    minutes,
+    mark,
     reached,
     search_name,
     seeds,
 )
 from benchmarks.training import POINTS
 
+SLIDING = {"2048": GAME_2048, "2584": GAME_2584}
 LEARNERS = ("deep", "ntuple", "search")
-"""The tables of learners."""
-TILES = 8
-"""How many of the largest tiles are shown that anyone reaches in a hundredth of the games."""
-AT_ONE_PLY = {"2048": "ntuple", "2584": "fibonacci"}
-"""The lists of published results by the games."""
+TILES = 8  # the number of tiles shown, of those that anyone reaches in a hundredth of the games
+AT_ONE_PLY = {"2048": "ntuple", "2584": "fibonacci"}  # lists of published results
 
 Line = list[tuple[float, ...]]
 
@@ -53,50 +43,46 @@ def learning(committed: Committed) -> bytes:
     """
     lines: dict[str, dict[str, tuple[Line, Line]]] = {}
     for game, env in SLIDING.items():
-        rows = [row for row in learned(committed, *LEARNERS, env=env) if row["minutes"]]
+        rows = [row for row in committed.rows(*LEARNERS, env=env) if row["minutes"]]
         alone = [row for row in rows if not looks_ahead(row) and not row["downgrade"]]
-        best: dict[str, list[Row]] = {}
+        of_players: dict[str, list[list[Row]]] = {}
         for runs in group(alone, "label"):
-            if _final(runs) > _final(best.get(player(runs[0]), [])):
-                best[player(runs[0])] = runs
-        lines[game] = {name: (_band(runs), _results(runs)) for name, runs in best.items()}
-        for name, runs in best.items():
-            lines[game][f"{name}, {_about(runs)}"] = lines[game].pop(name)
+            of_players.setdefault(player(runs[0]), []).append(runs)
+        best = {name: max(several, key=_final) for name, several in of_players.items()}
+        lines[game] = {f"{n}, {_about(r)}": (_band(r), _results(r)) for n, r in best.items()}
     levels = {game: best_published(name, 1) for game, name in AT_ONE_PLY.items()}
-    with panels(lines, 5.4, 3.9) as (figure, axes):
-        for axis, (game, of_game) in zip(axes, lines.items(), strict=True):
-            ends = []
-            for label, (band, results) in of_game.items():
-                look = LOOKS[label.partition(",")[0]]
-                places, means, lows, highs = zip(*band, strict=True)
-                axis.loglog(places, means, label=label, **look)
-                axis.fill_between(places, lows, highs, alpha=0.2, facecolor=look["color"])
-                axis.loglog(*zip(*results, strict=True), "o", markersize=4, color=look["color"])
-                ends.append((label, places[-1], means[-1], look["color"]))
-            if level := levels[game]:
-                axis.axhline(level["mean"], **LOOKS[PUBLISHED])
-                about = f"{level['source'].citation}: best published, 1-ply"
-                how: Any = {"textcoords": "offset points", "fontsize": 8}
-                place, color = (axis.get_xlim()[0], level["mean"]), LOOKS[PUBLISHED]["color"]
-                axis.annotate(about, place, (2, 3), color=color, **how)
-            write_numbers(axis.yaxis)
-            axis.xaxis.set_major_formatter("{x:,g}")
-            axis.set(xlabel="minutes of learning", ylabel="mean score, 1-ply")
-            axis.set_ylim(top=1.6 * axis.get_ylim()[1])
-            label_ends(axis, ends)
-    return svg(figure, [lines, {game: level and level["mean"] for game, level in levels.items()}])
+
+    def draw(axis: Axes, game: str, of_game: dict[str, tuple[Line, Line]]) -> None:
+        for label, (band, results) in of_game.items():
+            look = LOOKS[label.partition(",")[0]]
+            places, means, lows, highs = zip(*band, strict=True)
+            axis.loglog(places, means, label=label, **look)
+            axis.fill_between(places, lows, highs, alpha=0.2, facecolor=look["color"])
+            axis.loglog(*zip(*results, strict=True), "o", markersize=4, color=look["color"])
+        if level := levels[game]:
+            axis.axhline(level["mean"], **LOOKS[PUBLISHED])
+            about = f"{level['source'].citation}: best published, 1-ply"
+            how: Any = {"textcoords": "offset points", "fontsize": 8}
+            place, color = (axis.get_xlim()[0], level["mean"]), LOOKS[PUBLISHED]["color"]
+            axis.annotate(about, place, (2, 3), color=color, **how)
+        write_numbers(axis.yaxis)
+        axis.xaxis.set_major_formatter("{x:,g}")
+        axis.set(xlabel="minutes of learning", ylabel="mean score, 1-ply")
+        axis.set_ylim(top=1.6 * axis.get_ylim()[1])
+
+    means = {game: level and level["mean"] for game, level in levels.items()}
+    return picture(lines, 5.4, 3.9, draw, means)
 
 
 def _final(runs: Sequence[Row]) -> float:
     """Return the mean score after the longest of several budgets."""
-    last = max((float(row["minutes"]) for row in runs), default=0.0)
-    means = [float(row["mean"]) for row in runs if float(row["minutes"]) == last]
-    return sum(means) / len(means) if means else -math.inf
+    last = max(float(row["minutes"]) for row in runs)
+    return fmean(float(row["mean"]) for row in runs if float(row["minutes"]) == last)
 
 
 def _about(runs: Sequence[Row]) -> str:
     n, last = seeds(runs), max(float(row["minutes"]) for row in runs)
-    return f"{minutes(last)} min, {n} seed{'s' * (n != '1')}{mark(runs)}"
+    return f"{last:g} min, {n} seed{'s' * (n != '1')}{mark(runs)}"
 
 
 def _band(runs: Sequence[Row]) -> Line:
@@ -106,8 +92,7 @@ def _band(runs: Sequence[Row]) -> Line:
     places = np.linspace(begin, end, POINTS)
     scores = [np.interp(places, curve[:, 0], curve[:, -1]) for curve in curves]
     parts = places, np.mean(scores, axis=0), np.min(scores, axis=0), np.max(scores, axis=0)
-    line: Line = np.transpose(parts).tolist()
-    return line
+    return list(zip(*map(np.ndarray.tolist, parts), strict=True))
 
 
 def _curve(rows: Sequence[Row]) -> Line:
@@ -128,37 +113,34 @@ def reach(committed: Committed) -> bytes:
     """
     lines: dict[str, dict[str, Line]] = {}
     for game, env in SLIDING.items():
-        rows = [*committed.rows("agents", env), *learned(committed, *LEARNERS, env=env)]
+        rows = committed.rows("agents", *LEARNERS, env=env)
         rows = [row for row in rows if row["reach"] and int(row["episodes"]) >= FEWEST]
-        best: dict[tuple[str, bool], Row] = {}
-        for row in sorted(rows, key=lambda row: float(row["mean"])):
-            best[player(row), looks_ahead(row)] = row
+        rows.sort(key=lambda row: float(row["mean"]))
+        best = {(player(row), looks_ahead(row)): row for row in rows}
         ordered = sorted(best.items(), key=lambda item: float(item[1]["mean"]))
-        lines[game] = {
-            ", ".join(filter(None, (name, search_name(row) * ahead))) + mark([row]): _shares(row)
+        shares = {
+            name + f", {search_name(row)}" * ahead + mark([row]): _shares(row)
             for (name, ahead), row in ordered
         }
-        points = [point for line in lines[game].values() for point in line]
-        tiles = sorted({tile for tile, share, *_ in points if share >= 0.01})
-        shown = {n: [p for p in line if p[0] in tiles[-TILES:]] for n, line in lines[game].items()}
+        points = [point for line in shares.values() for point in line]
+        tiles = sorted({tile for tile, share, *_ in points if share >= 0.01})[-TILES:]
+        shown = {n: [point for point in line if point[0] in tiles] for n, line in shares.items()}
         lines[game] = {label: line for label, line in shown.items() if line}
-    titles = [f"{game}: games that reach at least a tile" for game in lines]
-    with panels(titles, 5.8, 4.2) as (figure, axes):
-        for axis, of_game in zip(axes, lines.values(), strict=True):
-            ticks, ends = sorted({point[0] for line in of_game.values() for point in line}), []
-            for label, line in of_game.items():
-                look = dict(LOOKS[label.removesuffix(mark([{"is_stale": True}])).partition(",")[0]])
-                look |= {"linestyle": "--"} if "," in label else {}
-                places, shares, lows, highs = zip(*line, strict=True)
-                axis.semilogx(places, shares, label=label, marker=".", **look)
-                axis.fill_between(places, lows, highs, alpha=0.15, facecolor=look["color"])
-                ends.append((label, places[-1], shares[-1], look["color"]))
-            axis.set_xticks(ticks, [f"{tile:,.0f}" for tile in ticks], fontsize=8, rotation=30)
-            axis.minorticks_off()
-            axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-            axis.set(xlabel="tile")
-            label_ends(axis, ends)
-    return svg(figure, lines)
+
+    def draw(axis: Axes, game: str, of_game: dict[str, Line]) -> None:
+        for label, line in of_game.items():
+            look = dict(LOOKS[label.removesuffix(MARK).partition(",")[0]])
+            look |= {"linestyle": "--"} if "," in label else {}
+            places, shares, lows, highs = zip(*line, strict=True)
+            axis.semilogx(places, shares, label=label, marker=".", **look)
+            axis.fill_between(places, lows, highs, alpha=0.15, facecolor=look["color"])
+        ticks = sorted({point[0] for line in of_game.values() for point in line})
+        axis.set_xticks(ticks, [f"{tile:,.0f}" for tile in ticks], fontsize=8, rotation=30)
+        axis.minorticks_off()
+        axis.yaxis.set_major_formatter(PercentFormatter(1.0))
+        axis.set(title=f"{game}: games that reach at least a tile", xlabel="tile")
+
+    return picture(lines, 5.8, 4.2, draw)
 
 
 def _shares(row: Row) -> Line:
@@ -175,47 +157,39 @@ def by_milliseconds(committed: Committed) -> bytes:
     lines = {game: _searches(committed, env) for game, env in SLIDING.items()}
     lines["2048"] |= _published()
     lines = {game: {n: line for n, line in of.items() if line[1:]} for game, of in lines.items()}
-    with panels(lines, 5.4, 4.6) as (figure, axes):
-        for axis, of_game in zip(axes, lines.values(), strict=True):
-            ends = []
-            for n, (label, points) in enumerate(of_game.items()):
-                look: Any = dict(LOOKS[PUBLISHED if PUBLISHED in label else "n-tuple network"])
-                look |= {"marker": "os^D"[n % 4], "markersize": 4}
-                times, means, lows, highs, names = zip(*points, strict=True)
-                errors = np.subtract(means, lows), np.subtract(highs, means)
-                axis.errorbar(times, means, np.maximum(errors, 0), capsize=2, label=label, **look)
-                how: Any = {"textcoords": "offset points", "fontsize": 7, "color": look["color"]}
-                how |= (
-                    {"xytext": (-4, 5), "ha": "right"}
-                    if PUBLISHED in label
-                    else {"xytext": (4, -9)}
-                )
-                for time, mean, name in zip(times, means, names, strict=True):
-                    axis.annotate(name, (time, mean), **how)
-                ends.append((label, times[-1], means[-1], look["color"]))
-            axis.set_xscale("log")
-            axis.xaxis.set_major_formatter("{x:,g}")
-            write_numbers(axis.yaxis)
-            axis.set(xlabel="milliseconds of one core for a move", ylabel="mean score")
-            axis.set_ylim(bottom=0)
-            label_ends(axis, ends)
-    return svg(figure, lines)
+
+    def draw(axis: Axes, game: str, of_game: dict[str, list[Any]]) -> None:
+        for n, (label, points) in enumerate(of_game.items()):
+            theirs = PUBLISHED in label
+            look: Any = dict(LOOKS[PUBLISHED if theirs else "n-tuple network"])
+            look |= {"marker": "os^D"[n % 4], "markersize": 4}
+            times, means, lows, highs, names = zip(*points, strict=True)
+            errors = np.subtract(means, lows), np.subtract(highs, means)
+            axis.errorbar(times, means, np.maximum(errors, 0), capsize=2, label=label, **look)
+            how: Any = {"textcoords": "offset points", "fontsize": 7, "color": look["color"]}
+            how |= {"xytext": (-4, 5), "ha": "right"} if theirs else {"xytext": (4, -9)}
+            for time, mean, name in zip(times, means, names, strict=True):
+                axis.annotate(name, (time, mean), **how)
+        axis.set_xscale("log")
+        axis.xaxis.set_major_formatter("{x:,g}")
+        write_numbers(axis.yaxis)
+        axis.set(xlabel="milliseconds of one core for a move", ylabel="mean score")
+        axis.set_ylim(bottom=0)
+
+    return picture(lines, 5.4, 4.6, draw)
 
 
 def _searches(committed: Committed, env: str) -> dict[str, list[Any]]:
     """Return the points of each network, those that downgrade boards apart."""
     lines = {}
-    for rows in group(committed.rows("search", env), "label", "minutes", "downgrade"):
-        points = [
-            (
-                1000 * cores(row) / float(row["moves_per_second"]),
-                *(float(row[name]) for name in ("mean", "low", "high")),
-                search_name(row | {"downgrade": ""}),
-            )
-            for row in rows
-        ]
+    for rows in group(committed.rows("search", env=env), "label", "minutes", "downgrade"):
+        points = []
+        for row in rows:
+            time = 1000 * cores(row) / float(row["moves_per_second"])
+            scores = (float(row[name]) for name in ("mean", "low", "high"))
+            points.append((time, *scores, search_name(row | {"downgrade": ""})))
         most, tile = max(map(cores, rows)), rows[0]["downgrade"]
-        label = f"{minutes(rows[0]['minutes'])} min, {most} core{'s' * (most > 1)}"
+        label = f"{float(rows[0]['minutes']):g} min, {most} core{'s' * (most > 1)}"
         label += f", downgraded from {tile}" * bool(tile)
         lines[label + mark(rows)] = sorted(points)
     return lines

@@ -34,11 +34,9 @@ class Program:
     version: int = 1  # Raised when its results change.
 
     def name(self) -> Row:
-        """Return the columns that name its row."""
         return {"library": self.library, "algorithm": self.algorithm, "env": self.env}
 
     def decisive(self) -> Row:
-        """Return what decides its result."""
         record = {n: v for n, v in asdict(self).items() if n not in ("package", "extra")}
         return record | {"measure": "program", "measure_version": sampled.VERSION}
 

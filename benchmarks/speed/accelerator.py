@@ -16,14 +16,13 @@ import numpy as np
 
 from benchmarks.results import Row, processor
 from benchmarks.speed.environments import twin
-from benchmarks.speed.peers import PEERS, Play, installed
+from benchmarks.speed.peers import Play, installed
 from benchmarks.speed.turns import OURS, now, statistics_of
 
-SIZES = (1 << 20, 1 << 14, 1 << 17, 1 << 10)
-"""The games at once, the most informative first."""
+SIZES = (1 << 20, 1 << 14, 1 << 17, 1 << 10)  # the most informative first
 GAMES = ("2048", "2048, 5×5", "2584", "tic-tac-toe")
-PPO = {"num_envs": 8192, "num_minibatches": 16, "learning_rate": 1e-3}
-"""What keeps an accelerator busy."""
+PEERS = ("pgx", "jumanji")
+PPO = {"num_envs": 8192, "num_minibatches": 16, "learning_rate": 1e-3}  # keeps an accelerator busy
 
 
 def measure(sizes: Sequence[int] = SIZES, seconds: float = 200, minutes: float = 5) -> list[Row]:
@@ -38,8 +37,8 @@ def measure(sizes: Sequence[int] = SIZES, seconds: float = 200, minutes: float =
     return [about | row for row in (rows if is_cpu else [*rows, ppo(minutes)])]
 
 
-def same_steps(n: int, steps: int) -> None:
-    """Play random actions here and in numpy; fail where a step differs."""
+def same_steps(n: int, steps: int) -> int:
+    """Play random actions here and in numpy; return how many steps are the same, or fail."""
     import jax
 
     from tile_envs.jax import halves, make
@@ -48,28 +47,22 @@ def same_steps(n: int, steps: int) -> None:
     actions = np.random.default_rng(0).integers(4, size=(steps, n))
     play = jax.jit(partial(jax.lax.scan, jax.vmap(env.step)))
     after, taken = play(jax.vmap(env.begin)(halves(seeds)), actions)
-    observations, rewards, terminations = map(
-        np.asarray, (taken.observation, taken.reward, taken.terminated)
-    )
+    parts = map(np.asarray, (taken.observation, taken.reward, taken.terminated))
     state = env.game.begin(seeds)
-    for i in range(steps):
-        state, step = env.game.step(state, actions[i])
-        assert np.array_equal(observations[i], step.observations)
-        assert np.array_equal(rewards[i], step.rewards)
-        assert np.array_equal(terminations[i], step.terminations)
+    for *ours, of_games in zip(*parts, actions, strict=True):
+        state, step = env.game.step(state, of_games)
+        theirs = step.observations, step.rewards, step.terminations
+        assert all(map(np.array_equal, ours, theirs))
     assert np.array_equal(after.stream.to_numpy(), state.streams)
     assert np.array_equal(after.score.to_numpy(), state.scores)
+    return n * steps
 
 
 def speeds(sizes: Sequence[int], seconds: float, clock: Any) -> Iterator[Row]:
     """Yield a row for each number of games, game and package, as long as time is left."""
-    until, packages = time.time() + seconds, {each.package for each in installed()}
+    until, theirs = time.time() + seconds, [p for p in installed() if p.package in PEERS]
     candidates: list[Any] = [(OURS, game, partial(twin, game)) for game in GAMES]
-    candidates += [
-        (package, game, make)
-        for package, game, _, _, make in PEERS
-        if package in packages & {"pgx", "jumanji"}
-    ]
+    candidates += dict.fromkeys((peer.package, peer.game, peer.make) for peer in theirs)
     for n in sizes:
         made: list[tuple[Row, Any, list[float]]] = []
         for package, game, make in candidates:
@@ -79,10 +72,9 @@ def speeds(sizes: Sequence[int], seconds: float, clock: Any) -> Iterator[Row]:
             try:
                 play: Play = make(n)
                 play(1)
+                made.append((row | {"num_envs": n}, play, []))
             except Exception:  # a broken peer must not cost the others their rows
                 traceback.print_exc()
-            else:
-                made.append((row | {"num_envs": n}, play, []))
         for _ in range(3):
             for _, play, turns in made:
                 began, played = clock(), 0

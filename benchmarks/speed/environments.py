@@ -18,9 +18,7 @@ from benchmarks.speed.turns import BY_WALL_CLOCK, OURS, measure_speeds
 
 GAMES = {"2048": "Tiles2048-v0", "2584": "Tiles2584-v0", "tic-tac-toe": "TicTacToe-v0"}
 LARGE = {"2048, 5×5": (5, 5), "2048, 6×6": (6, 6)}
-"""Larger boards of 2048, by the names of their rows."""
 SIZES = (1, 8, 64, 256, 1024, 4096, 16384, 65536)
-ENGINES = ("numpy", "numba")
 JAX = "jax"
 SECONDS = 0.7
 
@@ -33,21 +31,21 @@ def measure(
     seconds: float = SECONDS,
     threads: bool = False,
 ) -> list[Row]:
-    """Measure candidates side by side, in turns of about so many CPU seconds.
+    """Measure candidates side by side, in turns of about so many CPU seconds; peers are the others.
 
-    They play some of `GAMES` and `LARGE`, as many at once as each of the sizes; peers are other
-    packages.  Those that have `threads` can be measured by wall clock instead, with 1, 2, 4, ...
-    threads, up to the number of cores.
+    With `threads`, those that have some are measured by wall clock, with 1, 2, 4, ... threads, up
+    to the number of cores.
     """
     others = [peer for peer in installed() if peers and peer.game in games]
     ours: list[Peer] = []
-    for game in games:  # at the sizes of the others, too
-        theirs = {peer.num_envs for peer in others if peer.game == game}
-        for n in sorted({*sizes, *theirs}):
+    for game in games:
+        for n in sorted({*sizes, *(peer.num_envs for peer in others if peer.game == game)}):
             if n == 1:
                 ours.append(Peer(OURS, game, "single", n, partial(_single, game)))
             else:
-                ours += [Peer(OURS, game, e, n, partial(_vector, game, e)) for e in ENGINES]
+                ours += [
+                    Peer(OURS, game, e, n, partial(_vector, game, e)) for e in ("numpy", "numba")
+                ]
                 if find_spec("jax"):
                     ours.append(Peer(OURS, game, JAX, n, partial(twin, game)))
     candidates = [*ours, *others]
@@ -62,7 +60,6 @@ def measure(
 
 
 def _options(game: str) -> dict[str, Any]:
-    """Return the id and the options that make an environment."""
     return {"id": GAMES["2048"], "shape": LARGE[game]} if game in LARGE else {"id": GAMES[game]}
 
 
@@ -124,9 +121,7 @@ def _single(game: str, num_envs: int) -> Play:
         while not terminated:
             actions = legal[info["action_mask"].tobytes()]
             _, reward, terminated, _, info = env.step(actions[int(random() * len(actions))])
-            played += 1
-            if answered and not (terminated and float(reward) >= 0):
-                played += 1
+            played += 1 + (answered and not (terminated and float(reward) >= 0))
         return played
 
     return repeat(play_game)

@@ -1,7 +1,4 @@
-"""Measures n-tuple networks: training, greedy play and search, beside TDL2048+ if it is there.
-
-benchmarks/pages/speed.md says how.
-"""
+"""Measures n-tuple networks beside TDL2048+, if it is there; pages/speed.md says how."""
 
 import os
 import re
@@ -31,7 +28,7 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "TD(0)": FORWARD | {"method": "td", "learning_rate": 0.1},
     "TC": FORWARD | {"method": "tc", "learning_rate": 1.0},
 }
-"""The methods of the measures: those that TDL2048+ has under these names."""
+"""Methods that TDL2048+ has, too, under these names."""
 CACHES = ((), ("-c", "64M"))
 """The transposition tables that TDL2048+ is measured with; its larger ones are slower."""
 
@@ -62,14 +59,12 @@ Program = Callable[[Work, int], tuple[int, float]]
 
 
 def measure(
-    turns: int,
-    network: str = "4x6",
-    works: Sequence[Work] = WORKS,
-    taught: int = 20_000,
+    turns: int, network: str = "4x6", works: Sequence[Work] = WORKS, taught: int = 20_000
 ) -> list[Row]:
-    """Measure so many turns, ours and the peer's in alternation.
+    """Measure in alternation moves per second of CPU time, all threads and kernel time included.
 
-    The networks that play have learned from `taught` games.
+    It is that of the games that a long list has more than a short one.  The networks that play have
+    learned from `taught` games.
     """
     began = now()
     values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
@@ -85,23 +80,16 @@ def measure(
             program(work, work.short)
         for _ in range(turns):
             for work, package, options, program in pairs:
+                (before, start), (after, end) = (program(work, n) for n in (work.short, work.long))
                 name = f"{network} {work.name}"
-                values[name, package, options].append(moves_per_second(program, work))
+                values[name, package, options].append((after - before) / (end - start))
+    columns = ("measure", "package", "options", "run")
     rows = [
-        {"measure": name, "package": package, "options": options, "run": began}
-        | statistics_of(speeds)
-        for (name, package, options), speeds in values.items()
+        dict(zip(columns, (*names, began), strict=True)) | statistics_of(speeds)
+        for names, speeds in values.items()
     ]
     groups = group(rows, "measure", "package")
     return [max(of_package, key=lambda row: float(row["value"])) for of_package in groups]
-
-
-def moves_per_second(program: Program, work: Work) -> float:
-    """Return the moves per second of CPU time, all threads and kernel time included."""
-    (before, short_time), (after, long_time) = (
-        program(work, games) for games in (work.short, work.long)
-    )
-    return (after - before) / (long_time - short_time)
 
 
 def _ours(network: str, taught: int) -> Program:
@@ -110,17 +98,15 @@ def _ours(network: str, taught: int) -> Program:
         return _learn(_learner(network, method), taught)
 
     def program(work: Work, games: int) -> tuple[int, float]:
-        if work.depth:
-            learner = learned(work.method)
-        else:
-            learner = _learner(network, work.method, min(games, 500))
+        method, depth = work.method, work.depth
+        learner = learned(method) if depth else _learner(network, method, min(games, 500))
         began = time.process_time()
-        if work.depth == 0:
+        if depth == 0:
             moves = _learn(learner, games).moves
-        elif work.depth == 1:
+        elif depth == 1:
             moves = int(learner.play_greedily(game_seeds(0, games))[2])
         else:
-            search = Expectimax(learner, learner.game, work.depth, threads=1)
+            search = Expectimax(learner, learner.game, depth, threads=1)
             moves = play(search, ENV, episodes=games).moves
         return moves, time.process_time() - began
 
@@ -169,6 +155,5 @@ def _theirs(network: str, taught: int, folder: str) -> dict[tuple[str, str], Pro
 
 
 def _learner(network: str, method: str, iteration_games: int = 500) -> NTuple:
-    shape = {"network": network, "iteration_games": iteration_games}
-    settings = NTuple.Settings(**{**shape, **METHODS[method]})
+    settings = NTuple.Settings(network=network, iteration_games=iteration_games, **METHODS[method])
     return NTuple(Task.of(ENV).game, seed=0, settings=settings)

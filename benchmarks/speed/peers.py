@@ -1,12 +1,9 @@
 """Other packages' 2048 and tic-tac-toe, played at random as fast as their public APIs allow.
 
-None of them is a dependency: a peer is imported only when it is made.  A step of 2048 is one legal
-move with the new tile that follows it, one of tic-tac-toe a mark set by either player.
-
-Where a package has more than one way to play, the fastest is taken: what makes a peer slow should
-be the peer.  CPU time is that of the whole process, as some peers start threads of their own; JAX
-and EnvPool are held to one, with which they get the most out of their CPU time.  JAX is held to the
-CPU, too, unless the variable JAX_PLATFORMS is set.
+A step of 2048 is a legal move with the new tile that follows it, one of tic-tac-toe a mark set by
+either player.  A peer is imported when it is made, and plays in its fastest way.  JAX and EnvPool
+are held to one thread, with which they get the most out of their CPU time, and JAX to the CPU, too,
+unless JAX_PLATFORMS is set.
 """
 
 import importlib.util
@@ -22,10 +19,8 @@ import numpy as np
 STEPS_PER_SECOND = "steps per second"
 Play = Callable[[int], int]
 """Plays at least that many steps and returns how many it played."""
-
 _SEED = 0
-_TICKS_PER_CALL = 64
-"""Steps of a whole batch in one compiled call, enough that the cost of calling disappears."""
+_TICKS_PER_CALL = 64  # enough that the cost of calling disappears
 
 
 class Peer(NamedTuple):
@@ -34,9 +29,8 @@ class Peer(NamedTuple):
     Attributes:
         package: The name that pip knows the package by.
         kind: "single" for one game at a time, "vector" or another for a batch of games.
-        num_envs: 1 for a single game, else the batch size.
-        make: Imports, builds and compiles the peer for a number of games, and returns the function
-            that plays them: only its calls are to be timed.
+        num_envs: Games at once.
+        make: Imports and compiles it for a number of games; only what it returns is timed.
         measure: What is measured: one of `CLOCKS` in `turns`.
     """
 
@@ -50,7 +44,6 @@ class Peer(NamedTuple):
 
 
 def installed() -> list[Peer]:
-    """Return the peers whose packages, and what those need to be imported, can be found."""
     return [
         Peer(package, game, kind, num_envs, make)
         for package, game, kind, sizes, make in PEERS
@@ -60,7 +53,7 @@ def installed() -> list[Peer]:
 
 
 def repeat(play_some: Callable[[], int]) -> Play:
-    """Return what plays on until there are enough steps, given what plays a few and counts them."""
+    """Return what plays on until there are enough steps, given what plays and counts a few."""
 
     def play(steps: int) -> int:
         played = 0
@@ -73,8 +66,7 @@ def repeat(play_some: Callable[[], int]) -> Play:
 
 def held_jax() -> Any:
     """Return JAX, held to one thread of the CPU unless it has computed something already."""
-    # XLA sizes its thread pool by this variable.  `--xla_cpu_multi_thread_eigen=false` in XLA_FLAGS
-    # does not do it: the threads remain, and two of them take twice the CPU time for the same.
+    # XLA's thread pool has this size; `--xla_cpu_multi_thread_eigen=false` leaves the threads.
     if os.environ.get("JAX_PLATFORMS", "cpu") == "cpu":
         os.environ["NPROC"] = "1"
 
@@ -86,11 +78,7 @@ def held_jax() -> Any:
 
 
 def _random_legal(key: Any, mask: Any) -> Any:
-    """Draw one legal action per game from a batch of masks.
-
-    It takes one random number per game: on a CPU, random numbers are what costs, and the usual
-    `jax.random.categorical` draws one per action.
-    """
+    """Draw a legal action per game by one random number; `jax.random.categorical` draws four."""
     import jax
     import jax.numpy as jnp
 
@@ -112,8 +100,7 @@ class JaxPlay:
         import jax
 
         def body(carry: Any, _: None) -> tuple[Any, None]:
-            # The barrier makes XLA compute all that a step returns, observations included, in every
-            # step.  A checksum would too, but costs pgx a fifth to a quarter of its speed.
+            # XLA then computes all that a step returns, observations included.
             return jax.lax.optimization_barrier(tick(carry)), None
 
         def run(carry: Any) -> Any:
@@ -128,7 +115,6 @@ class JaxPlay:
         self._steps = num_envs * _TICKS_PER_CALL
 
     def __call__(self, steps: int) -> int:
-        """Play at least that many steps, and return how many it played."""
         calls = -(-steps // self._steps)
         for _ in range(calls):
             self._carry = self._run(self._carry)
@@ -173,30 +159,21 @@ def _jumanji_2048(side: int, num_envs: int) -> Play:
     return JaxPlay(tick, (state, timestep, key), num_envs)
 
 
-# The states of OpenSpiel list their legal actions, none at the end of a game.  They are not asked
-# for an observation tensor, which would slow tic-tac-toe by 40 % and 2048 by 8 %.
-
-
 def _open_spiel(name: str, num_envs: int) -> Play:
     import pyspiel
 
-    game, has_chance = pyspiel.load_game(name), name == "2048"
-    random = Random(_SEED).random
+    game, has_chance, random = pyspiel.load_game(name), name == "2048", Random(_SEED).random
 
-    def play_game() -> int:
-        played = 0
-        state = game.new_initial_state()
-        legal = state.legal_actions()
-        while legal:
+    def play_game() -> int:  # no observation tensors, which would slow it down
+        played, state = 0, game.new_initial_state()
+        while legal := state.legal_actions():
             if has_chance and state.is_chance_node():
-                # The outcomes are a 2 and a 4 for each empty cell in turn.  This draws one a
-                # quarter faster than `pyspiel.sample_action` does from `chance_outcomes`.
+                # A 2 and a 4 for each empty cell in turn: faster than `pyspiel.sample_action`.
                 index = 2 * int(random() * (len(legal) // 2)) + (random() < 0.1)
             else:
                 index = int(random() * len(legal))
                 played += 1
             state.apply_action(legal[index])
-            legal = state.legal_actions()
         return played
 
     return repeat(play_game)
@@ -211,8 +188,7 @@ def _gymnasium_2048(side: int, num_envs: int) -> Play:
     env.reset(seed=_SEED)
 
     def play_game() -> int:
-        # It has no mask: an illegal move changes nothing, is not counted, and not tried again on
-        # the same board, so that the move that counts is uniform among the legal ones.
+        # It has no mask: illegal moves, which change nothing, are not counted and not repeated.
         played, terminated, untried = 0, False, [0, 1, 2, 3]
         env.reset()
         while not terminated:
@@ -251,17 +227,14 @@ def _pettingzoo_tic_tac_toe(num_envs: int) -> Play:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     from pettingzoo.classic import tictactoe_v3
 
-    # `tictactoe_v3.env` adds wrappers that look out for illegal moves, of which there are none
-    # here, and is less than a third as fast.
-    env = tictactoe_v3.raw_env()
-    random = Random(_SEED).random
+    # The wrappers of `tictactoe_v3.env` look out for illegal moves, of which there are none here.
+    env, random = tictactoe_v3.raw_env(), Random(_SEED).random
 
     def play_game() -> int:
         played = 0
         env.reset()
         while not env.terminations[env.agent_selection]:
-            mask = env.observe(env.agent_selection)["action_mask"]
-            legal = mask.nonzero()[0]
+            legal = env.observe(env.agent_selection)["action_mask"].nonzero()[0]
             env.step(int(legal[int(random() * len(legal))]))
             played += 1
         return played

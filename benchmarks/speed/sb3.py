@@ -14,29 +14,24 @@ import tile_envs  # noqa: F401
 from baselines.training.learner import learner_class
 from baselines.training.run import config_for
 from benchmarks.results import Row
-from benchmarks.speed.environments import ENGINES, GAMES, SECONDS
+from benchmarks.speed.environments import GAMES, SECONDS
 from benchmarks.speed.peers import Peer, Play, repeat
 from benchmarks.speed.turns import OURS, measure_speeds, now, summary_row
 from tile_envs.plug.sb3 import make_sb3
-
-SIZES = (64, 256)
-SHARE = "share of training"
 
 
 def measure(
     turns: int,
     games: Mapping[str, str] = GAMES,
-    sizes: Sequence[int] = SIZES,
+    sizes: Sequence[int] = (64, 256),
     seconds: float = SECONDS,
 ) -> list[Row]:
-    """Measure all candidates, as `environments` does, then shares of training.
-
-    A share is measured in as many training iterations as there are turns.
-    """
+    """Measure as `environments` does, then the share of training in as many iterations."""
     kinds: dict[str, Callable[[str, int], VecEnv]] = {
-        f"SB3VecEnv, {engine}": partial(make_sb3, engine=engine) for engine in ENGINES
+        "SB3VecEnv, numpy": partial(make_sb3, engine="numpy"),
+        "SB3VecEnv, numba": partial(make_sb3, engine="numba"),
+        "DummyVecEnv": lambda env_id, n: DummyVecEnv([lambda: gym.make(env_id)] * n),
     }
-    kinds["DummyVecEnv"] = lambda env_id, n: DummyVecEnv([lambda: gym.make(env_id)] * n)
     candidates = [
         Peer(OURS, game, kind, num_envs, partial(_play_by_mask, make, env_id))
         for game, env_id in games.items()
@@ -44,18 +39,14 @@ def measure(
         for kind, make in kinds.items()
     ]
     rows, run = measure_speeds(candidates, turns, seconds), now()
-    share: Row = {"measure": SHARE, "package": OURS, "kind": "SB3VecEnv", "num_envs": 1}
+    share = {"measure": "share of training", "package": OURS, "kind": "SB3VecEnv", "num_envs": 1}
     for game, env_id in games.items():
-        name = share | {"game": game}
-        rows.append(summary_row(name, _shares_of_training(env_id, turns), run))
+        learner = learner_class("dqn").new(config_for("dqn", env_id))
+        while not learner.learn()["loss"] > 0:  # before learning starts, it plays at random
+            pass
+        values = [learner.learn()["environment_share"] for _ in range(turns)]
+        rows.append(summary_row(share | {"game": game}, values, run))
     return rows
-
-
-def _shares_of_training(env_id: str, iterations: int) -> list[float]:
-    learner = learner_class("dqn").new(config_for("dqn", env_id))
-    while not learner.learn()["loss"] > 0:  # before learning starts, it plays at random
-        pass
-    return [learner.learn()["environment_share"] for _ in range(iterations)]
 
 
 def _play_by_mask(make: Callable[[str, int], VecEnv], env_id: str, num_envs: int) -> Play:

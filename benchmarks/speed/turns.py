@@ -14,8 +14,7 @@ from benchmarks.results import Row
 from benchmarks.speed.peers import STEPS_PER_SECOND, Peer, Play
 
 OURS, TDL2048 = "tile-envs", "TDL2048+"
-WARM_UP_STEPS = 100
-"""Steps of each game that are not measured: something may be compiled in them."""
+WARM_UP_STEPS = 100  # of each game, not measured: something may be compiled in them
 BY_WALL_CLOCK = "steps per second by wall clock"
 CLOCKS = {STEPS_PER_SECOND: time.process_time, BY_WALL_CLOCK: time.perf_counter}
 """By measure of speed, what tells the time; CPU time is that of all threads."""
@@ -24,41 +23,32 @@ CLOCKS = {STEPS_PER_SECOND: time.process_time, BY_WALL_CLOCK: time.perf_counter}
 def measure_speeds(candidates: Sequence[Peer], turns: int, seconds: float) -> list[Row]:
     """Measure speeds, in turns of about so many seconds."""
     failed: list[Row] = []
-    made: list[tuple[Peer, Play, int, list[float]]] = []
+    made: list[tuple[Row, Play, int, list[float]]] = []
     for peer in candidates:
+        key = {name: value for name, value in peer._asdict().items() if name != "make"}
         try:
             play = peer.make(peer.num_envs)
             play(WARM_UP_STEPS * peer.num_envs)
-            made.append((peer, play, _steps_for(peer, play, seconds), []))
+            made.append((key, play, _steps_for(peer.measure, play, seconds), []))
         except Exception as error:  # a broken peer must not cost the others their rows
             traceback.print_exc()
-            failed.append(speed_key(peer) | {"error": repr(error)})
+            failed.append(key | {"error": repr(error)})
     for _ in range(turns):
-        for peer, play, steps, speeds in made:
-            played, taken = _time(peer, play, steps)
+        for key, play, steps, speeds in made:
+            played, taken = _time(key["measure"], play, steps)
             speeds.append(played / taken)
     run = now()
-    return [summary_row(speed_key(peer), speeds, run) for peer, _, _, speeds in made] + failed
-
-
-def speed_key(peer: Peer) -> Row:
-    """Return the columns that name the row of a candidate's speed."""
-    return {name: value for name, value in peer._asdict().items() if name != "make"}
+    return [summary_row(key, speeds, run) for key, _, _, speeds in made] + failed
 
 
 def summary_row(key: Row, values: Sequence[float], run: str) -> Row:
-    """Return the row of the values of several turns, and of a run (see `now`)."""
     return key | {"package_version": version(key["package"])} | statistics_of(values) | {"run": run}
 
 
 def statistics_of(values: Sequence[float]) -> Row:
     """Return the median of several turns, the lowest and the highest."""
-    return {
-        "value": float(f"{statistics.median(values):.4g}"),
-        "low": float(f"{min(values):.4g}"),
-        "high": float(f"{max(values):.4g}"),
-        "turns": len(values),
-    }
+    row = {"value": statistics.median(values), "low": min(values), "high": max(values)}
+    return {name: float(f"{n:.4g}") for name, n in row.items()} | {"turns": len(values)}
 
 
 def now() -> str:
@@ -66,16 +56,16 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def _time(peer: Peer, play: Play, steps: int) -> tuple[int, float]:
-    clock = CLOCKS[peer.measure]
+def _time(measure: str, play: Play, steps: int) -> tuple[int, float]:
+    clock = CLOCKS[measure]
     began = clock()
     return play(steps), clock() - began
 
 
-def _steps_for(peer: Peer, play: Play, seconds: float) -> int:
+def _steps_for(measure: str, play: Play, seconds: float) -> int:
     steps = 1000
     while True:
-        played, taken = _time(peer, play, steps)
+        played, taken = _time(measure, play, steps)
         if taken > seconds / 10:
             return round(played * seconds / taken)
         steps = 4 * played

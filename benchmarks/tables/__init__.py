@@ -11,18 +11,15 @@ from tile_envs.words import counted
 
 
 def commands(committed: Committed) -> Table:
-    """Return all tables with the numbers of their rows, their commands, and what made them."""
-    columns = ("table", "rows", "command", "made")
-    rows = {table: committed.rows(table) for table in committed.experiments}
-    lines = [
-        (name, f"{len(of):,}", f"`python -m benchmarks run --only {name}`", made_with(of))
-        for name, of in rows.items()
-    ]
-    return Table(columns, lines)
+    lines = []
+    for name in committed.experiments:
+        rows = committed.rows(name)
+        command = f"`python -m benchmarks run --only {name}`"
+        lines.append((name, f"{len(rows):,}", command, made_with(rows)))
+    return Table(("table", "rows", "command", "made"), lines)
 
 
 def missing(committed: Committed) -> str:
-    """Return how many rows of each table are still to be made."""
     tables = Counter(each.table for each in committed.missing())
     lacks = (f"{counted(n, 'row')} of `{table}`" for table, n in tables.items())
     return f"Still to be made: {', '.join(lacks) or 'nothing'}."
@@ -42,21 +39,18 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "plug": speeds.libraries,
     "agents": strength.named,
     "reproduction": strength.reproduction,
-    **{
-        name: partial(strength.learners, name=name)
-        for name in ("ntuple", "deep", "search", "adversary")
-    },
+    "ntuple": partial(strength.learners, name="ntuple"),
+    "deep": partial(strength.learners, name="deep"),
+    "search": partial(strength.learners, name="search"),
+    "adversary": partial(strength.learners, name="adversary"),
     "recipe": strength.recipe,
     "seeds": exact.seeds,
     "crosstable": exact.crosstable,
     "solved": exact.solved,
     "exact": exact.exact,
-    **{
-        f"published-{page}": partial(published.results, name=name)
-        for page, name in (
-            *(("ntuple", "ntuple"), ("deep", "deep")),
-            *(("2584", "fibonacci"), ("article", "article")),
-        )
-    },
+    "published-ntuple": partial(published.results, name="ntuple"),
+    "published-deep": partial(published.results, name="deep"),
+    "published-2584": partial(published.results, name="fibonacci"),
+    "published-article": partial(published.results, name="article"),
     "sources": published.all_sources,
 }

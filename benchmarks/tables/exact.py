@@ -5,37 +5,35 @@ from collections.abc import Sequence
 from statistics import fmean, median_high
 
 from baselines.agents import Task
-from benchmarks.experiments import PLAYERS
 from benchmarks.published import published
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group
 from benchmarks.tables.table import Columns, Table, number_of, table
-
-RESULTS = {"won": "win", "drawn": "draw", "lost": "loss"}
-"""The columns of results by their headings."""
 
 
 def seeds(committed: Committed) -> Table:
     """Return the range over seeds of exact results against random play, and the worst case."""
 
     def percents(rows: Sequence[Row], column: str) -> str:
-        values = sorted(100 * float(row[column]) for row in rows)
-        return f"{values[0]:.3f} to {values[-1]:.3f}"
+        values = [100 * float(row[column]) for row in rows]
+        return f"{min(values):.3f} to {max(values):.3f}"
 
     def worst(rows: Sequence[Row]) -> str:
         losing = sum(row["worst"] == "-1" for row in rows)
         return f"{losing} of {len(rows)} can lose" if losing else "never loses"
 
-    def seconds(rows: Sequence[Row]) -> str:
-        return f"{median_high(float(row['training_seconds']) for row in rows):.0f} s"
-
     columns: Columns = [
         ("agent", "label"),
         ("side", "side"),
         ("seeds", lambda rows: str(len(rows))),
-        *((f"{head}, %", lambda rows, k=key: percents(rows, k)) for head, key in RESULTS.items()),
+        ("won, %", lambda rows: percents(rows, "win")),
+        ("drawn, %", lambda rows: percents(rows, "draw")),
+        ("lost, %", lambda rows: percents(rows, "loss")),
         ("worst case", worst),
-        ("training", seconds),
+        (
+            "training",
+            lambda rows: f"{median_high(float(r['training_seconds']) for r in rows):.0f} s",
+        ),
     ]
     return table(columns, group(committed.rows("seeds"), "label", "side"))
 
@@ -44,9 +42,7 @@ def crosstable(committed: Committed) -> Table:
     """Return how the agents of the cross table fare against random play, beside the published."""
     (source,) = published("crosstable")
     theirs = {(x, o): shares for x, o, *shares in source["pairings"]}
-    order = list(PLAYERS)
     rows = [row for row in committed.rows("crosstable") if "random" in (row["x"], row["o"])]
-    rows.sort(key=lambda row: (order.index(row["x"]), order.index(row["o"])))
 
     def ours(row: Row) -> str:
         return " / ".join(f"{100 * float(row[key]):.2f}" for key in ("x_wins", "draws", "o_wins"))
@@ -54,18 +50,11 @@ def crosstable(committed: Committed) -> Table:
     def beside(row: Row) -> str:
         return " / ".join(f"{share:.1f}" for share in theirs.get((row["x"], row["o"]), ()))
 
-    columns: Columns = [
-        ("X", "x"),
-        ("O", "o"),
-        ("X wins / draws / O wins, %", ours),
-        ("published", beside),
-    ]
-    return table(columns, rows)
+    heads = ("X", "O", "X wins / draws / O wins, %", "published")
+    return table([*zip(heads, ("x", "o", ours, beside), strict=True)], rows)
 
 
 def solved(committed: Committed) -> Table:
-    """Return the numbers of boards and the value of optimal play."""
-
     def mebibytes(row: Row) -> str:
         size = float(row["bytes"]) / 2**20
         return f"{size:,.0f}" if size >= 10 else f"{size:.1g}"
@@ -106,7 +95,6 @@ def exact(committed: Committed) -> Table:
 
 
 def _fractions(rows: Sequence[Row], board: str) -> str:
-    """Return the mean fraction and the range over seeds, and the time of training."""
     rows = [row for row in rows if row["board"] == board]
     if not rows:
         return ""

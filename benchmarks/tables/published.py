@@ -7,8 +7,6 @@ from benchmarks.tables.table import Columns, Table, number, number_of, table
 
 
 def results(committed: Committed, name: str) -> Table:
-    """Return one of the lists of published results."""
-
     def reached(row: Row) -> str:
         tiles = [f"{tile} in {100 * share:.4g}%" for tile, share in row.get("reach", {}).items()]
         return ", ".join([*tiles, *([f"up to {row['top']}"] if "top" in row else [])])
@@ -18,10 +16,7 @@ def results(committed: Committed, name: str) -> Table:
 
     columns: Columns = [
         ("who", lambda row: f"{row['source']}{' ‡' if 'doubt' in row else ''}"),
-        (
-            "training",
-            lambda row: ", ".join(row[key] for key in ("learning", "spawn") if key in row),
-        ),
+        ("training", lambda row: ", ".join(filter(None, map(row.get, ("learning", "spawn"))))),
         ("budget", "budget"),
         ("ply", "depth"),
         ("mean", mean),
@@ -36,8 +31,5 @@ def results(committed: Committed, name: str) -> Table:
 
 
 def all_sources(committed: Committed) -> Table:
-    """Return the sources of all results."""
-    columns = ("author", "title", "year", "link")
-    rows = [vars(source) for source in sources().values()]
-    rows.sort(key=lambda row: (row["author"], row["title"]))
-    return table([(column, column) for column in columns], rows)
+    rows = sorted(map(vars, sources().values()), key=lambda row: (row["author"], row["title"]))
+    return table([(column, column) for column in ("author", "title", "year", "link")], rows)

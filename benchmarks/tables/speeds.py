@@ -9,12 +9,10 @@ from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
 from benchmarks.tables.table import Columns, Table, made_with, number, number_of, table
 
 ORDER = [*GAMES, *LARGE]
-NOISY = 1.5
-"""A median is marked by ~ if the highest turn is more than so many times the lowest."""
+NOISY = 1.5  # the highest turn to the lowest, from which on a median is marked by ~
 
 
 def _measured(row: Row) -> str:
-    """Return the median of a measure; nothing of an empty row."""
     if not row:
         return ""
     value, low, high = (float(row.get(name) or row["value"]) for name in ("value", "low", "high"))
@@ -31,29 +29,26 @@ def _ratio(row: Row, other: Row) -> str:
 
 
 def _side_by_side(
-    items: Sequence[Sequence[Row]],
+    rows: Sequence[Row],
+    groups: Sequence[str],
     columns: Columns,
     heading: Callable[[Row], str],
     ratio: Callable[[Row, Row], str] = lambda first, row: "",
-    heads: Iterable[str] = (),
 ) -> Table:
-    """Return a table of lists of rows, each row in the column of its heading.
+    """Return groups of rows as lines: each row by its heading, with a ratio to the first."""
 
-    In brackets is the ratio of a list's first row and the other.
-    """
-    heads = heads or dict.fromkeys(heading(row) for rows in items for row in rows)
-
-    def cell(rows: Sequence[Row], head: str) -> str:
-        row = next((row for row in rows if heading(row) == head), {})
-        factor = ratio(rows[0], row)
+    def cell(of_line: Sequence[Row], head: str) -> str:
+        row = next((row for row in of_line if heading(row) == head), {})
+        factor = ratio(of_line[0], row)
         return _measured(row) + (f" ({factor})" if factor else "")
 
-    cells = ((head, lambda rows, head=head: cell(rows, head)) for head in heads)
-    return table([*columns, *cells], items, _notes(row for rows in items for row in rows))
+    sizes = sorted(rows, key=lambda row: int(row.get("num_envs") or 0))
+    heads = dict.fromkeys(map(heading, sizes))
+    cells = ((head, lambda of_line, head=head: cell(of_line, head)) for head in heads)
+    return table([*columns, *cells], group(rows, *groups), _notes(rows))
 
 
 def _notes(rows: Iterable[Row]) -> list[str]:
-    """Return the line below a table of speeds, which says where and of what code they are."""
     return [f"Measured with {made_with(rows)}."]
 
 
@@ -64,34 +59,32 @@ def _name(row: Row) -> str:
     return name if row.get("kind") in ("single", "vector", None) else f"{name}, {row['kind']}"
 
 
-def _sized(rows: Sequence[Row], groups: Sequence[str], columns: Columns) -> Table:
-    """Return speeds of groups of rows by the number of games at once."""
-    rows = sorted(rows, key=lambda row: (ORDER.index(row["game"]), OURS not in row["package"]))
-    heads = [f"{size:,}" for size in sorted({int(row["num_envs"]) for row in rows})]
-    return _side_by_side(group(rows, *groups), columns, number_of("num_envs"), heads=heads)
-
-
 def _steps(committed: Committed) -> list[Row]:
     return [row for row in committed.rows("speed") if row["measure"] == STEPS_PER_SECOND]
 
 
+def _by_game(row: Row) -> tuple[int, bool]:
+    """Return what sorts by game, ours before others."""
+    return ORDER.index(row["game"]), OURS not in row["package"]
+
+
 def by_size(committed: Committed) -> Table:
     """Return the speeds by the number of games at once, ours with each engine."""
-    rows = [row for row in _steps(committed) if row["num_envs"] != "1"]
+    rows = sorted((row for row in _steps(committed) if row["num_envs"] != "1"), key=_by_game)
     columns: Columns = [("game", "game"), ("games at once", lambda rows: _name(rows[0]))]
-    return _sized(rows, ("game", "package", "kind"), columns)
+    return _side_by_side(rows, ("game", "package", "kind"), columns, number_of("num_envs"))
 
 
 def accelerator(committed: Committed) -> Table:
-    """Return the speeds of games in JAX by device."""
     rows = [row for row in committed.rows("accelerator") if not row.get("mean")]
+    rows.sort(key=_by_game)
     columns: Columns = [
         ("device", "device"),
         ("game", "game"),
         ("games at once", lambda rows: _name(rows[0])),
         ("bytes a game", lambda rows: number(min(float(row["bytes"]) for row in rows))),
     ]
-    return _sized(rows, ("device", "game", "package"), columns)
+    return _side_by_side(rows, ("device", "game", "package"), columns, number_of("num_envs"))
 
 
 def environments(committed: Committed) -> Table:
@@ -128,21 +121,19 @@ def threads(committed: Committed) -> Table:
         ("package", lambda rows: _name(rows[0])),
         ("games at once", number_of("num_envs")),
     ]
-    items, heading = group(rows, "package", "kind", "num_envs"), "threads: {threads}".format_map
-    return _side_by_side(items, columns, heading, lambda one, several: _ratio(several, one))
+    groups, heading = ("package", "kind", "num_envs"), "threads: {threads}".format_map
+    return _side_by_side(rows, groups, columns, heading, lambda one, several: _ratio(several, one))
 
 
 def start_up(committed: Committed) -> Table:
-    """Return what the first use costs."""
     rows = [row for row in committed.rows("speed") if row["measure"] != STEPS_PER_SECOND]
     return table([("measure", "measure"), ("median", _measured)], rows, _notes(rows))
 
 
 def ntuple(committed: Committed) -> Table:
-    """Return how fast n-tuple networks are, beside TDL2048+."""
     rows = sorted(committed.rows("kernels"), key=lambda row: row["package"] == TDL2048)
-    items, columns = group(rows, "measure"), [("measure", "measure")]
-    return _side_by_side(items, columns, "{package}".format_map, _ratio)
+    heading = "{package}".format_map
+    return _side_by_side(rows, ("measure",), [("measure", "measure")], heading, _ratio)
 
 
 def sb3(committed: Committed) -> Table:
@@ -151,15 +142,15 @@ def sb3(committed: Committed) -> Table:
     shares = {row["game"]: row for row in rows if row["measure"] != STEPS_PER_SECOND}
     speeds = [row for row in rows if row["measure"] == STEPS_PER_SECOND]
     order = ("SB3VecEnv, numba", "SB3VecEnv, numpy", "DummyVecEnv")
-    speeds.sort(key=lambda row: (order.index(row["kind"]), row["package"] != OURS))
-    speeds.sort(key=lambda row: (ORDER.index(row["game"]), int(row["num_envs"])))
+    speeds.sort(key=lambda row: (int(row["num_envs"]), order.index(row["kind"])))
+    speeds.sort(key=_by_game)
     columns: Columns = [
         ("game", "game"),
         ("games at once", "num_envs"),
         ("share of training", lambda rows: f"{float(shares[rows[0]['game']]['value']):.2%}"),
     ]
-    items = group(speeds, "game", "num_envs")
-    return _side_by_side(items, columns, "{kind}, {package}".format_map, _ratio)
+    heading = "{kind}, {package}".format_map
+    return _side_by_side(speeds, ("game", "num_envs"), columns, heading, _ratio)
 
 
 def libraries(committed: Committed) -> Table:

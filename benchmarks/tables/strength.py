@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from statistics import fmean
 from typing import Any
@@ -11,16 +11,13 @@ from baselines.agents import Task
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES
 from benchmarks.published import best_published, published
-from benchmarks.results import Row
+from benchmarks.results import SEARCH, Row
 from benchmarks.rows import (
     FEWEST,
     Committed,
-    by_seeds,
     group,
     kind,
-    learned,
     looks_ahead,
-    minutes,
     reached,
     search_name,
     seeds,
@@ -77,9 +74,9 @@ def _learner(rows: Sequence[Row]) -> str:
 
 
 def _trained(rows: Sequence[Row]) -> str:
-    budget = f"{minutes(rows[0]['minutes'])} min" if rows[0]["minutes"] else ""
-    games = f"{fmean(float(row['games_learned']) for row in rows):,.0f} games"
-    return ", ".join([budget or games, counted(int(rows[0]["threads"]), "core")])
+    minutes, games = rows[0]["minutes"], fmean(float(row["games_learned"]) for row in rows)
+    budget = f"{float(minutes):g} min" if minutes else f"{games:,.0f} games"
+    return f"{budget}, {counted(int(rows[0]['threads']), 'core')}"
 
 
 def _mean(rows: Sequence[Row]) -> float:
@@ -126,17 +123,18 @@ LEARNED: Columns = (
 """What a line says of a learner: the rows of its seeds."""
 
 
+def _by_seeds(rows: Iterable[Row]) -> list[list[Row]]:
+    """Return the rows of learners in lists that differ by the training seed alone."""
+    return group(rows, "env", "env_kwargs", "label", "minutes", *SEARCH, "placer")
+
+
 def headline(committed: Committed) -> Table:
     """Return the best of each game and kind of agent, alone and with search."""
-    lines = []
-    rows = [
-        row
-        for row in learned(committed, "ntuple", "search", "deep")
-        if row["env_kwargs"] == "{}" and int(row["episodes"]) >= FEWEST
-    ]
+    lines, rows = [], committed.rows("ntuple", "search", "deep")
+    rows = [r for r in rows if r["env_kwargs"] == "{}" and int(r["episodes"]) >= FEWEST]
     for asked in product((GAME_2048, GAME_2584), KINDS, (False, True)):
         ours = [r for r in rows if (r["env"], kind(r), looks_ahead(r)) == asked]
-        lines += [max(by_seeds(ours), key=_mean)] if ours else []
+        lines += [max(_by_seeds(ours), key=_mean)] if ours else []
     return table([*LEARNED, ("best published, at least as deep", _best_published)], lines)
 
 
@@ -152,7 +150,6 @@ def _best_published(rows: Sequence[Row]) -> str:
 
 
 def named(committed: Committed) -> Table:
-    """Return what agents reach that are not trained."""
     (theirs,) = (row for row in published("article") if row["learning"] == "random play")
     beside = f"{number(theirs['mean'])} ({theirs['source']})"
     columns: Columns = [
@@ -167,12 +164,10 @@ def named(committed: Committed) -> Table:
 
 
 def learners(committed: Committed, name: str) -> Table:
-    """Return what learners reach, by their budget and search."""
-    items = by_seeds(committed.rows(name))
-    placed: Columns = [("tiles placed", lambda rows: PLACERS[rows[0]["placer"]])]
-    is_placed = bool(items and items[0][0].get("placer"))
-    columns = [*LEARNED, *placed * is_placed, ("tile", _top), ("experiment", "label")]
-    return table(columns, items)
+    items, columns = _by_seeds(committed.rows(name)), list(LEARNED)
+    if items and items[0][0].get("placer"):
+        columns.append(("tiles placed", lambda rows: PLACERS[rows[0]["placer"]]))
+    return table([*columns, ("tile", _top), ("experiment", "label")], items)
 
 
 def recipe(committed: Committed) -> Table:
@@ -188,7 +183,6 @@ def recipe(committed: Committed) -> Table:
 
 
 def reproduction(committed: Committed) -> Table:
-    """Return published experiments that are repeated, beside ours."""
     theirs = {row["repeated"]: row for row in published("ntuple") if "repeated" in row}
     columns: Columns = [
         ("published experiment", lambda rows: "{source}: {learning}".format_map(rows[0]["theirs"])),
@@ -199,4 +193,4 @@ def reproduction(committed: Committed) -> Table:
         ("what differs", lambda rows: rows[0]["theirs"].get("differs", "")),
     ]
     rows = [row for row in committed.rows("reproduction") if row["label"] in theirs]
-    return table(columns, by_seeds(row | {"theirs": theirs[row["label"]]} for row in rows))
+    return table(columns, _by_seeds(row | {"theirs": theirs[row["label"]]} for row in rows))

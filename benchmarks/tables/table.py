@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.results import Row
-from benchmarks.rows import MARK
+from benchmarks.rows import MARK, mark
 
 Cell = str | Callable[[Any], str]
 """A column of a row, or of the first of several; or a function of what a line shows."""
 Columns = Sequence[tuple[str, Cell]]
 """The headings of a table, each with the cells below it."""
-
 NOTE = "† Made with other settings, versions or code than the list of experiments has now."
 
 
@@ -31,17 +30,14 @@ class Table:
 
 
 def table(columns: Columns, items: Iterable[Any], notes: Sequence[str] = ()) -> Table:
-    """Return a table whose lines show items, each a row or a list of rows.
-
-    A line is marked if one of its rows is out of date.
-    """
+    """Return a table of items, each a row or a list of rows; those out of date are marked."""
     lines = []
     for item in items:
         rows = item if isinstance(item, list) else [item]
         first, *others = (
             cell(item) if callable(cell) else str(rows[0].get(cell, "")) for _, cell in columns
         )
-        lines.append((first + MARK * any(row.get("is_stale") for row in rows), *others))
+        lines.append((first + mark(rows), *others))
     return Table([heading for heading, _ in columns], lines, notes)
 
 
@@ -65,7 +61,6 @@ def number(value: Any) -> str:
 
 
 def percent(fraction: float) -> str:
-    """Return a fraction in percent, with one decimal."""
     return f"{fraction:.1%}"
 
 

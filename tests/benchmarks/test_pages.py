@@ -12,8 +12,7 @@ from matplotlib.colors import to_hex
 from baselines.evaluation.rows import read_rows, write_rows
 from baselines.training.config import key_of
 from benchmarks import report
-from benchmarks.figures import PICTURES, speed, strength
-from benchmarks.figures.drawing import LOOKS
+from benchmarks.figures import PICTURES, drawing
 from benchmarks.published import PUBLISHED, best_published, published
 from benchmarks.results import FOLDER
 from benchmarks.rows import Committed
@@ -46,11 +45,9 @@ def test_every_table_and_picture_stands_on_one_page_of_the_benchmarks():
 @pytest.fixture(scope="module")
 def drawn():
     """Return by picture its bytes, and the figure and the data that it is drawn from."""
-    asked, made = [], {}
+    asked, made, svg = [], {}, drawing.svg
     with pytest.MonkeyPatch.context() as patch:
-        for module in (strength, speed):
-            svg = module.svg
-            patch.setattr(module, "svg", lambda *given, svg=svg: asked.append(given) or svg(*given))
+        patch.setattr(drawing, "svg", lambda *given: asked.append(given) or svg(*given))
         for name, draw in PICTURES.items():
             made[name] = (draw(Committed()), *asked.pop())
     return made
@@ -82,7 +79,7 @@ def test_a_kind_of_player_has_one_color_in_all_pictures(drawn):
         for axis in drawn[name][1].axes:
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
                 player = re.split(r",| †", label)[0]
-                assert to_hex(handle.get_color()) == to_hex(LOOKS[player]["color"])
+                assert to_hex(handle.get_color()) == to_hex(drawing.LOOKS[player]["color"])
 
 
 def test_the_film_shows_the_game_that_is_played_now():
