@@ -8,7 +8,6 @@ import pytest
 from baselines import evaluate, load, players
 from baselines.agents import Task
 
-
 OTHER = pytest.param("Tiles2584-v0", marks=pytest.mark.slow)  # compiles all once more
 
 
