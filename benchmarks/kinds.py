@@ -289,5 +289,5 @@ class Trained(Experiment):
 
         for program in PROGRAMS:
             if program.library == self.label:
-                about = table, self.label, program.name(), program.decisive()
+                about = table, self.label, program.name(), normal(program.decisive())
                 yield Wanted(*about, lambda _, it=program: [it.make()], table, program.needs())

@@ -33,6 +33,7 @@ PUBLISHED = {
     (GAME_2584, True): "fibonacci",
 }
 """By game and whether an agent is an n-tuple network, the list of published results."""
+SIZES = {4: "four", 5: "five", 6: "six", 7: "seven"}
 PLACERS = {
     "random": "at random",
     "adversary": "by the adversary",
@@ -58,7 +59,7 @@ def _learner(rows: Sequence[Row]) -> str:
         game: Any = Task.of(rows[0]["env"], json.loads(rows[0]["env_kwargs"])).game
         shape = Network.of(game, s.network, s.values, s.sums)
         sizes = Counter(map(len, shape.tuples)).items()
-        words += [f"{n} {size}-tuple{'s' * (n > 1)}" for size, n in sizes]
+        words += [f"{n} {SIZES.get(size, size)}-tuple{'s' * (n > 1)}" for size, n in sizes]
         words += [f"{s.values} values"] * bool(s.values)
         words += [f"{len(shape.stages) + 1} stages"] * bool(shape.stages)
         words += [f"{s.method.upper()}({s.trace_decay:g})"]

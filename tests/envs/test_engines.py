@@ -4,6 +4,7 @@ Tests that compare each of them with single environments are in `test_vector`.
 """
 
 import multiprocessing
+import os
 import pickle
 import signal
 import sys
@@ -12,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy, deepcopy
 from functools import partial
 from itertools import product
+from pathlib import Path
 from threading import Barrier, main_thread
 
 import gymnasium as gym
@@ -87,6 +89,65 @@ SLIDING = drawn(
 OPPONENTS = ["random", "minimax", "minimax_first", *MIXTURES]
 TICTACTOE = drawn(opponent=OPPONENTS, side=["X", "O", "random", "both"])
 DRAWN = [("Powers3-v0", SLIDING), ("TicTacToe-v0", TICTACTOE)]
+
+
+def fields(ours, theirs):
+    """Return how many fields two steps share, after a comparison, for the games of the second."""
+    count = 0
+    for name, values in theirs.items() if isinstance(theirs, dict) else enumerate(theirs):
+        if isinstance(values, dict):
+            count += fields(ours[name], values)
+        elif not str(name).startswith("_"):
+            known = theirs.get(f"_{name}", ...) if isinstance(theirs, dict) else ...
+            got, wanted = ours[name][: len(values)][known], np.asarray(values)[known]
+            if wanted.dtype == object:  # last observations
+                got, wanted = np.array(list(got)), np.array(list(wanted))
+            assert np.array_equal(got, wanted), name
+            count += wanted.size
+    return count
+
+
+VARIED = [
+    ("Tiles2048-v0", {}),
+    ("Tiles2584-v0", {"placer": "adversary", "start_tiles": 9}),
+    ("Tiles2048-v0", {"shape": (5, 4), "terminate_at_goal": True}),
+    ("Powers3-v0", {"shape": (3, 2)}),
+    ("TicTacToe-v0", {"side": "random", "opponent": {"minimax": 0.5, "random": 0.5}}),
+    ("TicTacToe-v0", {"side": "both"}),
+]
+
+
+@pytest.mark.slow
+def test_ten_million_fields_are_equal_in_every_engine_and_mode(monkeypatch, capsys):
+    """Of numpy, numba, numba on threads and, for the first games, single environments."""
+    monkeypatch.setattr("tile_envs.base.vector_env.GAMES_PER_THREAD", 100)
+    count, n, singles = 0, 500, 5
+    for (env_id, options), mode in product(VARIED, MODES):
+        options = options | {"max_illegal": 3}
+        ours, numba_plays = pair(env_id, n, autoreset_mode=mode, **options)
+        threads = gym.make_vec(env_id, n, engine="numba", threads=2, autoreset_mode=mode, **options)
+        alone = gym.vector.SyncVectorEnv(
+            [partial(gym.make, env_id, disable_env_checker=True, **options)] * singles,
+            autoreset_mode=mode,
+        )
+        others = numba_plays, threads, alone
+        assert [envs.unwrapped.threads for envs in others[:2]] == [1, 2]
+        first = ours.reset(seed=7)
+        count += sum(fields(first, envs.reset(seed=7)) for envs in others)
+        for step in range(40):
+            actions = ours.sample_legal_actions()
+            actions[step % 3 :: 11] = step % ours.single_action_space.n
+            got = ours.step(actions)
+            count += sum(fields(got, envs.step(actions[: envs.num_envs])) for envs in others)
+            if mode == "Disabled" and (over := got[2] | got[3]).any():
+                over[0] = True
+                resets = [{"reset_mask": over[: envs.num_envs].copy()} for envs in (ours, *others)]
+                got = ours.reset(options=resets[0])
+                for envs, options_of_reset in zip(others, resets[1:], strict=True):
+                    count += fields(got, envs.reset(options=options_of_reset))
+    with capsys.disabled():
+        print(f"\n{count:,} fields are equal")
+    assert count > 10_000_000
 
 
 @pytest.mark.parametrize("examples", [50, pytest.param(500, marks=pytest.mark.slow)])
@@ -341,3 +402,17 @@ def test_games_shared_by_threads_are_the_same(env_id, options, mode, monkeypatch
             with pytest.raises(ValueError, match="got 99 for game 1299"):
                 ours.step(actions)
             assert equal(ours.get_state(), state)
+
+
+@pytest.mark.slow
+@pytest.mark.linux
+def test_memory_is_flat(engine):
+    envs = gym.make_vec("Tiles2048-v0", 4, engine=engine, autoreset_mode="SameStep")
+    envs.reset(seed=0)
+    resident = []
+    for steps in (5_000, 20_000):  # memory that is kept for the next step grows at first
+        for _ in range(steps):
+            envs.step(envs.sample_legal_actions())
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        resident.append(pages * os.sysconf("SC_PAGE_SIZE"))
+    assert resident[1] - resident[0] < 2**20  # an array of 4 games takes 100 bytes

@@ -67,7 +67,8 @@ def masked(env: Games) -> Games:
         `(size,) float32` and `(actions,) float32`, of a vector environment `(num_envs, …)`.
     """
     mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-    if mode is not AutoresetMode.NEXT_STEP:
+    # Gymnasium 1.2 notes the mode of a `SyncVectorEnv` in the class of its single environments.
+    if isinstance(env, VectorEnv) and mode is not AutoresetMode.NEXT_STEP:
         raise UsageError(
             f"RLlib expects ended games to be reset in the next step, got {mode.value!r}: "
             'pass autoreset_mode="NextStep" to gym.make_vec, or leave it out.'
