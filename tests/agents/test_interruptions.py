@@ -149,7 +149,7 @@ COMMANDS = [
     "baselines evaluate TRAINED --episodes 50 --out FOLDER/rows.csv",
     "baselines record TRAINED --episodes 5 --out FOLDER/games",
     "baselines export TRAINED --out FOLDER/small",
-    "benchmarks run --quick --only exact agents/greedy --results FOLDER/results --runs FOLDER/runs",
+    "benchmarks run --only exact/greedy agents/greedy --results FOLDER/results --runs FOLDER/runs",
 ]
 
 
