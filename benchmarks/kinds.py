@@ -133,13 +133,13 @@ class Sampled(Experiment):
         about: Row = {"label": self.label, "agent": training.agent, "env": training.env}
         about["env_kwargs"] = training.options
         for seed in range(self.seeds):
+            run = training.name(seed) if training.learns else ""
             for minutes in budgets:
                 for games in self.evaluations[: None if minutes == budgets[-1] else 1]:
                     name = about | {"train_seed": seed, "minutes": minutes} | games._asdict()
                     del name["episodes"]
                     record = training.record(seed, minutes) | self._decisive(games)
                     make = partial(self._play, seed, minutes, games)
-                    run = training.name(seed) if training.learns else ""
                     yield Wanted(table, self.label, name, normal(record), make, run)
 
     def _cores(self, games: Games) -> int:
