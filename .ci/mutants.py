@@ -25,10 +25,10 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).parent.parent
-SLIDING = "rules spawn engines vector game state placer"
+SLIDING = "rules chance engines vector game state placer"
 TARGETS = {
     "tile_envs/sliding/rules.py": f"envs {SLIDING} mistakes",
-    "tile_envs/sliding/chance.py": f"envs spawn {SLIDING}",
+    "tile_envs/sliding/chance.py": f"envs chance {SLIDING}",
     "tile_envs/sliding/pairs.py": f"envs {SLIDING}",
     "tile_envs/sliding/packed/tables.py": f"envs {SLIDING}",
     "tile_envs/sliding/packed/batch.py": f"envs {SLIDING}",
@@ -43,18 +43,24 @@ TARGETS = {
     "tile_envs/base/sets.py": "envs engines tictactoe vector",
     "tile_envs/text.py": "envs text",
     "benchmarks/results.py": "benchmarks rows pages",
-    "baselines/training/config.py": "agents runs seeds",
+    "baselines/training/config.py": "agents runs",
     "baselines/evaluation/intervals.py": "agents intervals compare evaluation",
 }
 """By module, the room of its tests and the files of it that are run first."""
-SWAPS = {
-    **{ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "*"},
-    **{ast.LShift: ">>", ast.RShift: "<<", ast.BitAnd: "|", ast.BitOr: "&", ast.BitXor: "|"},
-    **{ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="},
-    **{ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in"},
-    **{ast.And: "or", ast.Or: "and"},
+SIGNS = {
+    **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%"},
+    **{ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"},
+    **{ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="},
+    **{ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"},
+    **{ast.And: "and", ast.Or: "or"},
 }
-"""By operator, what takes its place."""
+SWAPS = {
+    **{"+": "-", "-": "+", "*": "//", "//": "*", "/": "*", "%": "*"},
+    **{"<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "|"},
+    **{"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="},
+    **{"is": "is not", "is not": "is", "in": "not in", "not in": "in", "and": "or", "or": "and"},
+}
+"""By the sign of an operator, what takes its place."""
 
 
 Mutant = tuple[str, int, int, str]
@@ -63,9 +69,8 @@ Mutant = tuple[str, int, int, str]
 
 def mutants_of(source: str) -> Iterator[tuple[int, int, str]]:
     """Yield where text is replaced in a program, from and to which character, and by what."""
-    lines = source.splitlines(keepends=True)
     starts = [0]
-    for line in lines:
+    for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line.encode()))
 
     def at(node: ast.AST, end: bool = False) -> int:
@@ -75,11 +80,11 @@ def mutants_of(source: str) -> Iterator[tuple[int, int, str]]:
         return starts[line - 1] + column
 
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in SWAPS:
+        if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in SIGNS:
             is_binary = isinstance(node, ast.BinOp)
             left, right = (node.left, node.right) if is_binary else (node.target, node.value)
             yield from between(source, at(left, end=True), at(right), node.op)
-        elif isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
+        elif isinstance(node, ast.Compare) and type(node.ops[0]) in SIGNS:
             right = node.comparators[0]
             yield from between(source, at(node.left, end=True), at(right), node.ops[0])
         elif isinstance(node, ast.BoolOp):
@@ -93,21 +98,12 @@ def mutants_of(source: str) -> Iterator[tuple[int, int, str]]:
             yield at(node), at(node, end=True), text
 
 
-SIGNS = {
-    **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%"},
-    **{ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"},
-    **{ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="},
-    **{ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"},
-    **{ast.And: "and", ast.Or: "or"},
-}
-
-
 def between(source: str, begin: int, end: int, operator: ast.AST) -> Iterator[tuple[int, int, str]]:
     """Yield the place of an operator between two operands."""
     sign = SIGNS[type(operator)]
     place = source.encode()[begin:end].find(sign.encode())
     if place >= 0:
-        yield begin + place, begin + place + len(sign), SWAPS[type(operator)]
+        yield begin + place, begin + place + len(sign), SWAPS[sign]
 
 
 def drawn(n: int, seed: int) -> list[Mutant]:
