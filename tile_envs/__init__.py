@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tile_envs.tictactoe import TicTacToe as TicTacToe
     from tile_envs.tictactoe import TicTacToeInfo as TicTacToeInfo
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 
 _FOLDERS = {"Tiles2048": "sliding", "Tiles2584": "sliding", "TicTacToe": "tictactoe"}
 for _name, _folder in _FOLDERS.items():

@@ -1,6 +1,7 @@
 """What is distributed: all of the repository as source, and the two packages as a wheel."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -51,14 +52,44 @@ def test_the_release_is_the_same_wherever_it_is_named():
     yaml = pytest.importorskip("yaml")
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == tile_envs.__version__
-    date = citation["date-released"]
+    date = str(citation.get("date-released", "unreleased"))
     changelog, readme = ((ROOT / name).read_text() for name in ("CHANGELOG.md", "README.md"))
-    headings = re.findall("^## (?!Unreleased)(.*)", changelog, re.MULTILINE)
-    assert headings[0] == f"{citation['version']} ({date})"
+    first, *lines = re.findall("^.*$", changelog.split("\n## ")[1], re.MULTILINE)
+    assert first == f"{citation['version']} ({date})"
+    assert len(lines) < 40
     (entry,) = re.findall(r"```bibtex\n(.*?)```", readme, re.DOTALL)
     fields = dict(re.findall(r"(\w+) = \{+(.*?)\}", entry))
     assert fields.pop("author") == citation["authors"][0]["name"]
-    assert fields == {name: citation[name] for name in ("title", "version")} | {"year": date[:4]}
+    assert fields.pop("year").isdecimal()
+    assert fields == {name: citation[name] for name in ("title", "version")}
+
+
+REFUSED = {
+    "dirty": ("README.md", "", "", "the tree is dirty (README.md)"),
+    "other tag": ("", "", "v9.9.9", "the tag is v9.9.9, the version"),
+    "undated": ("", "", f"v{tile_envs.__version__}", "the changelog begins with"),
+    "other version": ("CITATION.cff", 'version: "0.0.1"', "", "CITATION.cff begins with 0.0.1"),
+}
+"""A file with another text, which is committed if there is one; a tag; and what is said."""
+
+
+@pytest.mark.linux
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="it reads TOML by Python")
+@pytest.mark.parametrize(("file", "text", "tag", "said"), REFUSED.values(), ids=REFUSED)
+def test_a_release_that_cannot_be_made_is_one_line(file, text, tag, said, tmp_path):
+    if call("git", "clone", "--quiet", ROOT, tmp_path / "clone").returncode:
+        pytest.skip("no clone of the repository")
+    git = ("git", "-C", tmp_path / "clone", "-c", "user.name=x", "-c", "user.email=x@x")
+    shutil.copy(ROOT / ".ci" / "release", tmp_path / "clone" / ".ci")
+    if file:
+        (tmp_path / "clone" / file).write_text(text)
+    if text or not file:
+        call(*git, "commit", "--quiet", "--all", "--allow-empty", "--message", "x")
+    if tag:
+        call(*git, "tag", tag)
+    done = call(sys.executable, tmp_path / "clone" / ".ci" / "release")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith(f"error: {said}")
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +127,7 @@ def test_the_wheel_works_with_the_core_dependencies_alone(built, tmp_path):
     for words in ("baselines", "baselines train ntuple"):
         done = call(python, "-m", *words.split(), cwd=tmp_path)
         assert done.returncode == 2
-        assert "tyro is not installed" in done.stderr
+        assert done.stderr.endswith("tyro is not installed: pip install 'tile-envs[baselines]'\n")
 
 
 @pytest.mark.slow
