@@ -26,7 +26,6 @@ from baselines.agents import GreedyAgent, game_from_json
 from baselines.arrays import write_arrays
 from baselines.deep.dqn import DQNLearner, DQNSettings
 from baselines.deep.masked_dqn import MaskedDQN
-from baselines.endpoint import LanguageModel
 from baselines.evaluation.exact import expected
 from baselines.evaluation.policies import policy_of, probabilities_of
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
@@ -44,6 +43,7 @@ from tile_envs.base import vector_env
 from tile_envs.files import write_file
 from tile_envs.plug import rllib
 from tile_envs.plug.course import Renumbered, slide
+from tile_envs.plug.language_model import LanguageModel
 from tile_envs.plug.sb3 import SB3VecEnv, make_sb3
 from tile_envs.plug.text import TextEnv
 from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame, register_game
@@ -411,7 +411,7 @@ def test_an_environment_names_a_mistake_and_stays_as_it_was(n, env_id, method, g
         assert data_equivalence(env.get_state(), state, exact=True)
 
 
-NOT_INSTALLED = "numba is not installed: in a clone, pip install -e '.[fast]'"
+NOT_INSTALLED = "numba is not installed: pip install -e '.[fast]'"
 
 
 @pytest.mark.parametrize("reason", [NOT_INSTALLED, "needs NumPy 2.3 or less", "NUMBA_DISABLE_JIT"])

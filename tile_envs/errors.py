@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from gymnasium.error import DependencyNotInstalled, Error
 
 from tile_envs.words import printable
 
+CLONE = Path(__file__).parents[1] / "pyproject.toml"  # where wheels have none
 MISTAKE = 2  # the exit status of a command that a user's mistake has ended
 
 
@@ -35,5 +37,6 @@ def extra(name: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        message = f"{error.name} is not installed: in a clone, pip install -e '.[{name}]'"
+        what = f"-e '.[{name}]'" if CLONE.exists() else f"'tile-envs[{name}]'"
+        message = f"{error.name} is not installed: pip install {what}"
         raise ExtraNotInstalled(message, name=error.name, path=error.path) from error
