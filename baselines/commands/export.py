@@ -4,11 +4,14 @@
 - `checkpoint.npz`: what playing needs of what was learned, compressed.
 - `model.zip`: of learners on Stable-Baselines3, the model as that library loads it.
 - `README.md`: the model card: how well it plays, and how it is loaded.
+- `replay.mp4`: a game, where the extra `render` is installed.
 """
 
 import json
 import shlex
 from dataclasses import replace
+from importlib.util import find_spec
+from itertools import starmap
 from pathlib import Path
 from textwrap import indent
 from typing import Annotated, Any
@@ -17,9 +20,9 @@ from tyro.conf import Positional, arg
 
 from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
+from baselines.evaluation.sampled import evaluated
 from baselines.players import Player, open_player
 from baselines.progress import number
-from baselines.results import evaluate
 from baselines.settings import Count, read_settings
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
@@ -27,16 +30,19 @@ from baselines.training.learner import Learner, learner_class
 from baselines.training.loop import games_played
 from baselines.training.run import presets_for
 from baselines.training.run_folder import Run
+from baselines.viewing.film import write_film
+from baselines.viewing.moves import agent_game
 from tile_envs import __version__
 from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 
-CARD, MODEL = "README.md", "model.zip"
+CARD, MODEL, REPLAY = "README.md", "model.zip", "replay.mp4"
+METRIC = "    - {{type: mean_reward, name: mean_reward{0}, value: {1:.2f} +/- {2:.2f}}}"
 TEMPLATE = Path(__file__).with_name("card.txt")
 
 
 def export(
-    run: Annotated[Positional[Path], arg(metavar="RUN")], /, out: Path, episodes: Count = 200
+    run: Annotated[Positional[Path], arg(metavar="RUN")], /, out: Path, games: Count | None = None
 ) -> None:
     """Make a small copy of a trained agent, for sharing: it plays, but cannot learn.
 
@@ -45,7 +51,8 @@ def export(
     Args:
         run: The run's folder, or a model in it, such as runs/d/best.zip.
         out: The folder of the copy.
-        episodes: The number of games of the evaluation on the card; in tic-tac-toe it is exact.
+        games: The number of games of the evaluation on the card, by default that of a test of the
+            run; in tic-tac-toe it is exact.
     """
     folder = run.parent if run.suffix == runs.MODEL_SUFFIX else run
     noted = Run.read(folder)
@@ -66,15 +73,19 @@ def export(
         runs.write_checkpoint(beside, learner.export_state())
         learner.save_model(beside / MODEL)
         noted.write(beside)
-        card = _card(open_player(beside), noted, learner.games, episodes)
-        if (beside / MODEL).exists():
+        tests = games or noted.config.test_games or learner.test_games or 100
+        copied, is_deep = open_player(beside), (beside / MODEL).exists()
+        card = _card(copied, noted, learner.games, tests, is_deep)
+        if is_deep:
             card += f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
         (beside / CARD).write_text(card, encoding="utf-8")
+        if find_spec("moviepy"):
+            write_film([agent_game(copied, 0, {})], beside / REPLAY, speed=20.0)
     size = sum(file.stat().st_size for file in out.iterdir())
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
 
-def _card(copied: Player, noted: Run, games: int, episodes: int) -> str:
+def _card(copied: Player, noted: Run, learned: int, games: int, is_deep: bool) -> str:
     agent, name, task = copied.agent, copied.name, copied.task
     config, exported, options = noted.config, noted.exported or {}, dict(task.env_kwargs)
     assert isinstance(agent, Learner)
@@ -82,23 +93,25 @@ def _card(copied: Player, noted: Run, games: int, episodes: int) -> str:
         asked = [options | {"side": side} for side in task.sides]
         rows = [evaluate_exactly(agent, task.env, each, name=name) for each in asked]
         evaluation, how = "evaluate_exactly", str(asked[0])
-        metrics = {f"wins_as_{r['side']}_against_random_play": f"{r['win']:.4f}" for r in rows}
+        shares = [(row["side"], row["win"], row["loss"]) for row in rows]
+        results = [(f" as {s}", w - x, abs(w + x - (w - x) ** 2) ** 0.5) for s, w, x in shares]
     else:
-        rows = [evaluate(agent, task.env, options, episodes, name=name)]
-        evaluation, how = "evaluate", f"{options}, episodes={episodes}"
-        metrics = {"mean_reward": f"{rows[0]['mean']:.1f}"}
+        row, record = evaluated(agent, task.env, options, games, 0, name, False)
+        rows, evaluation, how = [row], "evaluate", f"{options}, episodes={games}"
+        results = [("", row["mean"], record.returns.std())]
     minutes = noted.seconds / 60
     time = f"{number(minutes)} minutes" if minutes > 1 else f"{noted.seconds:.2g} seconds"
     return TEMPLATE.read_text(encoding="utf-8").format(
         name=name,
         env=task.env,
-        metrics="\n".join(f"    - type: {n}\n      value: {v}" for n, v in metrics.items()),
+        metrics="\n".join(starmap(METRIC.format, results)),
+        tags="\n- deep-reinforcement-learning\n- stable-baselines3" * is_deep,
         options="".join(f", {option}={value!r}" for option, value in options.items()),
         model=f"`{exported['model']}`" if "model" in exported else "the last checkpoint",
         learned=f"{games_played(agent)} in {time}",
         budget=config.budgets_in_words,
-        again=_again(agent),
-        command=shlex.join(_command(config, games)),
+        agent_version=config.agent_version,
+        command=shlex.join(_command(config, learned)),
         versions=", ".join(f"{package} {version}" for package, version in noted.versions.items()),
         version=exported["version"],
         results=indent("\n".join(block(row, with_speed=False) for row in rows), "    "),
@@ -109,16 +122,13 @@ def _card(copied: Player, noted: Run, games: int, episodes: int) -> str:
 
 
 def _command(config: RunConfig, games: int) -> list[str]:
-    """Return the command that learns as a run did, with what differs from the class's defaults."""
-    # Its preset has no settings; where there is none of these, all that presets set is listed.
+    """Return the command that trains as a run did, with all settings that are unusual."""
     learner = learner_class(config.agent)
     settings = vars(read_settings(learner.Settings, config.settings))
     default = vars(learner.Settings())
     presets = presets_for(config.agent, config.env, config.task.game)
-    set_by = {name: values.keys() & settings.keys() for name, (_, values) in presets.items()}
-    neutral = next((name for name, names in set_by.items() if not names), None)
-    listed = set[str]() if neutral else set[str]().union(*set_by.values())
-    given: dict[str, Any] = {"preset": neutral, "games": games}
+    listed = {name for _, values in presets.values() for name in values}
+    given: dict[str, Any] = {"games": games}
     given |= {n: getattr(config, n) for n in ("seed", "env_kwargs", "test_every", "test_games")}
     given["side"] = config.sides[0] if len(config.sides) == 1 else None
     given = {n: value for n, value in given.items() if value is not None and value != {}}
@@ -133,17 +143,3 @@ def _command(config: RunConfig, games: int) -> list[str]:
             values = value if isinstance(value, tuple) else (value,)
             words += [option, *(json.dumps(v) if isinstance(v, dict) else str(v) for v in values)]
     return words
-
-
-def _again(agent: Learner) -> str:
-    config, settings = agent.config, agent.config.settings
-    if config.budgets or config.games == 0:  # a person has taught it
-        return "No single command makes that run again. This one has its settings"
-    changes = []
-    if config.minutes and ("final_learning_rate" in settings or settings.get("averaging")):
-        changes.append("the clock that its schedules followed")
-    if settings.get("threads", 1) > 1:
-        changes.append("the order in which its threads learned")
-    if config.agent_version != (version := type(agent).version):
-        changes.append(f"what has changed in version {version} of {config.label}")
-    return ", but for ".join(["This command makes that run again", *changes])

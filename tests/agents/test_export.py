@@ -8,6 +8,7 @@ import zipfile
 import gymnasium as gym
 import numpy as np
 import pytest
+import yaml
 from commands import refused, typed
 from same import contents
 
@@ -16,6 +17,7 @@ from baselines import evaluate, evaluate_exactly, load
 from baselines.agents import LEARNERS, STRONG_FOLDER
 from baselines.arrays import size_of
 from baselines.commands.train import typed as given_by
+from baselines.evaluation.sampled import QUANTILES
 from baselines.settings import read_settings
 from baselines.training import run_folder as runs
 from baselines.training.learner import learner_class
@@ -40,7 +42,7 @@ def exported(request, tmp_path_factory):
     """Return an agent's name, the folder of its run, and that of the copy."""
     name, folder = request.param, tmp_path_factory.mktemp("exported")
     typed("train", name, *shlex.split(TINY[name]), "--out", folder / "run")
-    typed("export", folder / "run", "--out", folder / "copy", "--episodes", 5)
+    typed("export", folder / "run", "--out", folder / "copy", "--games", 5)
     return name, folder / "run", folder / "copy"
 
 
@@ -55,7 +57,8 @@ def command_of(folder):
 
 def test_a_copy_plays_alike_is_small_and_cannot_learn(exported):
     name, run, copy = exported
-    there = {path.name for path in copy.iterdir()} - {"README.md", "checkpoint.npz", "config.json"}
+    usual = {"README.md", "checkpoint.npz", "config.json", "replay.mp4"}
+    there = {path.name for path in copy.iterdir()} - usual
     assert there == ({"model.zip"} if (run / "last.zip").exists() else set())
     sizes = [size_of(runs.read_checkpoint(at)) for at in (copy, run)]
     assert sizes[0] < sizes[1] if name == "ntuple" else sizes[0] <= sizes[1]
@@ -72,12 +75,23 @@ def test_a_card_has_code_that_plays_and_the_mean_of_its_games(exported):
     code, names = re.search(r"```python\n(.*)```", card, re.DOTALL)[1], {}
     exec(code.replace("FOLDER", str(copy)).replace("episodes=5", "episodes=1"), names)
     assert len(names["actions"]) == 8
-    value = float(re.search(r"value: ([\d.]+)", card)[1])
+    header = yaml.safe_load(card.split("---")[1])
+    metric, *_ = header["model-index"][0]["results"][0]["metrics"]
+    mean, deviation = map(float, metric["value"].split(" +/- "))
     if task.sides:
         exact = evaluate_exactly(load(copy), task.env, {"side": "X"})
-        assert value == pytest.approx(exact["win"], abs=1e-4)
+        outcomes = [(1, exact["win"]), (0, exact["draw"]), (-1, exact["loss"])]
     else:
-        assert value == pytest.approx(evaluate(copy, episodes=5)["mean"], abs=0.1)
+        row = evaluate(copy, episodes=5)
+        scores = np.interp(np.linspace(0, 1, 5), QUANTILES, row["quantiles"])
+        outcomes = [(score, 1 / 5) for score in scores]
+    expected = sum(p * value for value, p in outcomes)
+    assert mean == pytest.approx(expected, abs=0.01)
+    assert deviation**2 == pytest.approx(
+        sum(p * (v - expected) ** 2 for v, p in outcomes), rel=1e-3, abs=0.01
+    )
+    assert {task.env, "reinforcement-learning"} < {*header["tags"]}
+    assert header["license"] == "mit"
 
 
 def test_a_copy_says_how_it_was_trained_and_the_command_on_its_card_does_so(exported, tmp_path):
@@ -108,7 +122,7 @@ def test_the_best_model_of_a_run_is_exported_by_its_path(tmp_path):
     run, copy = tmp_path / "run", tmp_path / "copy"
     typed("train", "dqn", *shlex.split(TINY["dqn"]), "--out", run)
     (run / "last.zip").unlink()
-    typed("export", run / "best.zip", "--out", copy, "--episodes", 5)
+    typed("export", run / "best.zip", "--out", copy, "--games", 5)
     assert config_of(copy)["exported"]["model"] == "best.zip"
     with zipfile.ZipFile(copy / "model.zip") as ours, zipfile.ZipFile(run / "best.zip") as theirs:
         assert ours.read("policy.pth") == theirs.read("policy.pth")
