@@ -34,7 +34,7 @@ from tile_envs.words import counted
 
 GAMES, MOVES = 10, 10_000
 """How many games of a test, of at most so many moves, the board at the end is the best of."""
-OF_THE_CALL = {"resume", "take_over", "checkpoint_every"}  # which do not decide the run
+OF_THE_CALL = {"resume", "checkpoint_every"}  # which do not decide the run
 SEEDS = Doc(
     "Train so many seeds, from --seed on, side by side in folders of their own; each has its seed "
     "at the end of its name."

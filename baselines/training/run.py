@@ -1,7 +1,6 @@
 """Training: what a run is made of, and `baselines.train`, which the command `train` calls, too."""
 
 import math
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, replace
@@ -48,7 +47,6 @@ def train(
     preset: str | None = None,
     out: str | Path | None = None,
     resume: bool = False,
-    take_over: bool = False,
     test_every: Count | None = None,
     test_games: NonNegative | None = None,
     checkpoint_every: Positive | None = None,
@@ -79,8 +77,6 @@ def train(
             to runs/AGENT-ENV-SEED.
         resume: Continue the run in that folder, up to its budget or another that is given; what was
             learned before counts, and its settings need not be given again.
-        take_over: Has no effect any more, and says so: the system frees the lock of a process that
-            is gone.
         test_every: Games between two tests; if not given, tests come after 1, 2, 5, 10, 20, 50 …
             thousand games, of dqn and ppo after 100, 200, 500 …
         test_games: Games of a test, on boards where results are not exact; 0 makes no tests.
@@ -104,8 +100,6 @@ def train(
         raise UsageError("out must be the name of a folder, got ''.")
     if checkpoint_every is not None:
         checkpoint_every = checked_number(checkpoint_every, "checkpoint_every")
-    if take_over:
-        print("take_over has no effect: a lock ends with its process.", file=sys.stderr)
     folder, (env_id, env_kwargs) = None if out is None else Path(out), named(env, env_kwargs)
     given: dict[str, Any] = {"games": games, "moves": moves, "minutes": minutes, "seed": seed}
     given |= {"side": side, "preset": preset, "test_every": test_every, "test_games": test_games}

@@ -13,10 +13,14 @@ from players import LOWEST
 
 from baselines import evaluate
 from baselines.agents import Task
-from baselines.endpoint import LanguageModel
+from tile_envs.plug.language_model import LanguageModel
 
 CHAT = '{"choices": [{"message": {"content": "[up]"}}], "usage": %s}'
-AGENT, KEY, VARIABLE = "baselines.endpoint:LanguageModel", "sk-very-secret-1", "OPENAI_API_KEY"
+AGENT, KEY, VARIABLE = (
+    "tile_envs.plug.language_model:LanguageModel",
+    "sk-very-secret-1",
+    "OPENAI_API_KEY",
+)
 GAME, BOARDS = Task.of("TicTacToe-v0").game, np.zeros((1, 3, 3), np.int8)
 
 

@@ -61,7 +61,7 @@ RANKS = {
     "baselines": """
         __main__ > commands* > baselines > viewing* > results > players > search* deep*
         > ntuple* tabular* > evaluation.comparison > training* > evaluation* > solver* > pushes
-        > endpoint > agents > settings > arrays seeds > progress > errors
+        > agents > settings > arrays seeds > progress > errors
     """,
     "benchmarks": """
         __main__ > report run > on_ray tables* figures* > speed.ntuple > rows

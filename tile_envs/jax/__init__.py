@@ -26,8 +26,6 @@ __all__ = ["JaxEnv", "Step", "Word", "halves", "make", *_SHELLS]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "func_env":
-        raise ImportError("func_env was retired: use begin and step of tile_envs.jax.make(id).")
     if name not in _SHELLS:
         raise AttributeError(f"module 'tile_envs.jax' has no attribute {name!r}")
     return getattr(import_module(f"tile_envs.jax.{_SHELLS[name]}"), name)
