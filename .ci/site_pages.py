@@ -1,4 +1,4 @@
-"""Writes the pages of the site made of code: environments, programs, lessons and the API.
+"""Writes the pages of the site made of code, programs, lessons and the API, and its navigation.
 
 python .ci/site_pages.py FOLDER
 """
@@ -9,29 +9,14 @@ import re
 import sys
 from importlib import import_module
 from pathlib import Path
-
-import gymnasium as gym
-from PIL import Image
-
-import tile_envs  # noqa: F401 # registers the environments
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
-ENVIRONMENT = """\
-# {id}
-
-![A game of {id}]({id}.png)
-
-::: {env}
-    options:
-      heading_level: 1
-      members: false
-      show_root_heading: false
-      show_root_toc_entry: false
-"""
+PACKAGES = "tile_envs", "baselines"
 PROGRAMS = """\
 # Programs for RL libraries
 
-[Plugging in](../../README.md#plugging-in) says what each library needs, and
+[The environments](../../tile_envs/README.md#with-other-libraries) says what each library needs, and
 [Libraries](../pages/libraries.md) what each program has learned.
 """
 PACKAGE = """\
@@ -44,18 +29,6 @@ PACKAGE = """\
       show_root_toc_entry: false
 """
 LINK = "<autoref optional identifier='{package}.{name}'>`{name}`</autoref>"
-
-
-def environment(env_id: str, picture: Path) -> str:
-    """Draw a game of an environment, after a few random moves; return its page."""
-    env = gym.make(env_id, render_mode="rgb_array")
-    _, info = env.reset(seed=0)
-    env.action_space.seed(0)
-    for _ in range(3 if env_id.startswith("TicTacToe") else 60):
-        *_, info = env.step(env.action_space.sample(info["action_mask"]))
-    Image.fromarray(env.render()).save(picture)
-    kind = type(env.unwrapped)
-    return ENVIRONMENT.format(id=env_id, env=f"{kind.__module__}.{kind.__name__}")
 
 
 def program(path: Path) -> str:
@@ -104,11 +77,6 @@ def with_programs(page: str) -> str:
 
 def main(folder: Path) -> None:
     """Write all pages into a folder, beside those of the repository."""
-    for env_id, spec in gym.registry.items():
-        if str(spec.entry_point).startswith("tile_envs."):
-            page = folder / "tile_envs" / f"{env_id}.md"
-            page.write_text(environment(env_id, page.with_suffix(".png")))
-
     page = folder / "benchmarks" / "libraries" / "README.md"
     page.parent.mkdir()
     programs = sorted((ROOT / "benchmarks" / "libraries").glob("[!_]*.py"))
@@ -125,12 +93,35 @@ def main(folder: Path) -> None:
 
     (folder / "api").mkdir()
     listed = "# API\n\n"
-    for root in ("tile_envs", "baselines"):
+    for root in PACKAGES:
         for init in sorted((ROOT / root).rglob("__init__.py")):
             name = ".".join(init.parent.relative_to(ROOT).parts)
             (folder / "api" / f"{name}.md").write_text(package(name, init.parent))
             listed += f"- [{name}]({name}.md)\n"
     (folder / "api" / "README.md").write_text(listed)
+    config = {"INHERIT": str(ROOT / ".ci" / "mkdocs.yml"), "nav": navigation(folder)}
+    folder.with_name("mkdocs.yml").write_text(json.dumps(config))  # which is YAML, too
+
+
+def navigation(folder: Path) -> list[dict[str, Any]]:
+    """Return the navigation: pages by the folder in which they are, first its README."""
+
+    def pages(pattern: str) -> list[str]:
+        paths = (path.relative_to(folder) for path in folder.glob(pattern))
+        return sorted(map(str, paths), key=lambda path: (not path.endswith("README.md"), path))
+
+    lessons = pages("benchmarks/lessons/*.md") + pages("benchmarks/lessons/*/*.md")
+    benchmarks = pages("benchmarks/*.md") + pages("benchmarks/pages/*.md")
+    api: list[Any] = [{name: pages(f"api/{name}*.md")} for name in PACKAGES]
+    return [
+        {"Home": "README.md"},
+        {"Environments": pages("tile_envs/*.md") + pages("tile_envs/*/*.md")},
+        {"Agents": pages("baselines/**/*.md")},
+        {"Benchmarks": benchmarks + pages("benchmarks/libraries/*.md")},
+        {"Lessons": lessons},
+        {"API": ["api/README.md", *api]},
+        {"Project": [path for path in pages("*.md") if path != "README.md"]},
+    ]
 
 
 if __name__ == "__main__":
