@@ -255,10 +255,7 @@ EXPERIMENTS: Experiments = {
     "solved": [Measure("small boards", "speed.solutions", SOLVER, {"boards": SOLVED})],
     "kernels": [Measure("n-tuple networks", "speed.ntuple", NETWORKS, {"turns": 3})],
     "bridge": [Measure("SB3", "speed.sb3", (*ENGINES, "tile_envs.plug.sb3"), {"turns": 7})],
-    "speed": [
-        Measure("start-up", "speed.start_up", ENGINES, {"turns": 7}),
-        Measure("environments", "speed.environments", ENGINES, {"turns": 7}),
-    ],
+    "speed": [Measure("environments", "speed.environments", ENGINES, {"turns": 7})],
     "threads": [Measure("2048", "speed.environments", ENGINES, THREADS)],
     "accelerator": [Measure("JAX", "speed.accelerator", ("tile_envs.jax",))],
     "plug": [

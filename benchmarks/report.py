@@ -1,4 +1,4 @@
-"""Fills the marked tables of README.md and of the pages in `benchmarks`, and draws their pictures.
+"""Fills the marked tables of README.md and of other pages, and draws their pictures and films.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`; the pictures are in `figures/`.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.agents import LEARNERS, STRONG
-from benchmarks.experiments import GAME_2048
+from benchmarks.experiments import GAME_2048, GAME_2584, TICTACTOE
 from benchmarks.rows import Committed
 from benchmarks.tables import TABLES
 from benchmarks.training import DEFAULTS, defaults_of
@@ -19,11 +19,14 @@ from tile_envs.errors import UsageError
 from tile_envs.files import write_file
 
 HERE = Path(__file__).parent
-PAGES = HERE.parent / "README.md", HERE / "README.md", *sorted((HERE / "pages").glob("*.md"))
+ROOT = HERE.parent
+PAGES = ROOT / "README.md", HERE / "README.md", *sorted((HERE / "pages").glob("*.md"))
+PAGES += (*sorted((ROOT / "tile_envs" / "pages").glob("*.md")),)
 FIGURES = HERE / "figures"
-FILM = FIGURES / "game.gif"
-FILM_SEED, SPEED, FRAMES = 3, 8.0, 80
-"""The game of the film, one with about the mean score of its player, and how it is shown."""
+FILMS = {"2048": (STRONG, GAME_2048, (3,)), "2584": (STRONG, GAME_2584, (0,))}
+FILMS |= {"tictactoe": ("minimax", TICTACTOE, range(6))}
+"""By the name of its file, who plays a film, in which environment, and the seeds of its games."""
+SPEED, FRAMES = 8.0, 80  # positions per second, and at most in all
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -39,17 +42,20 @@ def write_pages() -> None:
         write_file(FIGURES / f"{name}.svg", made(name, draw, committed))
     for page in PAGES:
         write_file(page, fill(page.read_text(encoding="utf-8"), committed).encode())
-    game = film()
-    if not is_current(FILM, game, SPEED, FRAMES):
-        write_film(game, FILM, SPEED, FRAMES, _comment(game, SPEED, FRAMES))
+    for name in FILMS:
+        path, games = FIGURES / f"{name}.gif", film(name)
+        if not path.exists() or not is_current(path, games, SPEED, FRAMES):
+            write_film(games, path, SPEED, FRAMES, _comment(games, SPEED, FRAMES))
 
 
-def film() -> list[Any]:
-    """Return the game of the film."""
+def film(name: str) -> list[Any]:
+    """Return the games of a film."""
     from baselines.players import open_player
     from baselines.viewing.moves import agent_game
 
-    return [agent_game(open_player(STRONG, GAME_2048), FILM_SEED, {})]
+    agent, env, seeds = FILMS[name]
+    player = open_player(agent, env)
+    return [agent_game(player, seed, {}) for seed in seeds]
 
 
 def is_current(path: Path, games: list[Any], speed: float, frames: int) -> bool:

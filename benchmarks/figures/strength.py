@@ -35,22 +35,22 @@ AT_ONE_PLY = {"2048": "ntuple", "2584": "fibonacci"}  # lists of published resul
 Line = list[tuple[float, ...]]
 
 
-def learning(committed: Committed) -> bytes:
+def learning(committed: Committed, games: Sequence[str] = tuple(SLIDING)) -> bytes:
     """Draw mean scores without search against minutes of learning.
 
     Of each kind of player it is the training that ends highest; lines are training games, with a
     band over the seeds, points are test games.
     """
     lines: dict[str, dict[str, tuple[Line, Line]]] = {}
-    for game, env in SLIDING.items():
-        rows = [row for row in committed.rows(*LEARNERS, env=env) if row["minutes"]]
+    for game in games:
+        rows = [row for row in committed.rows(*LEARNERS, env=SLIDING[game]) if row["minutes"]]
         alone = [row for row in rows if not looks_ahead(row) and not row["downgrade"]]
         of_players: dict[str, list[list[Row]]] = {}
         for runs in group(alone, "label"):
             of_players.setdefault(player(runs[0]), []).append(runs)
         best = {name: max(several, key=_final) for name, several in of_players.items()}
         lines[game] = {f"{n}, {_about(r)}": (_band(r), _results(r)) for n, r in best.items()}
-    levels = {game: best_published(name, 1) for game, name in AT_ONE_PLY.items()}
+    levels = {game: best_published(AT_ONE_PLY[game], 1) for game in games}
 
     def draw(axis: Axes, game: str, of_game: dict[str, tuple[Line, Line]]) -> None:
         for label, (band, results) in of_game.items():
@@ -71,7 +71,7 @@ def learning(committed: Committed) -> bytes:
         axis.set_ylim(top=1.6 * axis.get_ylim()[1])
 
     means = {game: level and level["mean"] for game, level in levels.items()}
-    return picture(lines, 5.4, 3.9, draw, means)
+    return picture(lines, 5.4 if games[1:] else 7.0, 3.9, draw, means)
 
 
 def _final(runs: Sequence[Row]) -> float:

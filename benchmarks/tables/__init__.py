@@ -1,22 +1,37 @@
 """All tables by the names under which they stand on a page."""
 
+import inspect
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
+import gymnasium as gym
+
+from benchmarks.experiments import GAME_2048, GAME_2584, TICTACTOE
 from benchmarks.rows import Committed
-from benchmarks.tables import exact, published, speeds, strength
-from benchmarks.tables.table import Table, made_with
+from benchmarks.tables import exact, ladder, published, speeds, strength
+from benchmarks.tables.table import Table, commits_and_days
 from tile_envs.words import counted
 
 
 def commands(committed: Committed) -> Table:
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for name in committed.experiments:
         rows = committed.rows(name)
         command = f"`python -m benchmarks run --only {name}`"
-        lines.append((name, f"{len(rows):,}", command, made_with(rows)))
-    return Table(("table", "rows", "command", "made"), lines)
+        lines.append((name, f"{len(rows):,}", command, *commits_and_days(rows)))
+    made = Counter(
+        r["processor"] or "not recorded" for n in committed.experiments for r in committed.rows(n)
+    )
+    processors = ", ".join(f"{name} ({n:,} rows)" for name, n in made.most_common())
+    return Table(
+        ("table", "rows", "command", "commits", "made"), lines, [f"Processors: {processors}."]
+    )
+
+
+def manual(committed: Committed, env_id: str) -> str:
+    """Return the docstring of an environment."""
+    return inspect.getdoc(type(gym.make(env_id).unwrapped)) or ""
 
 
 def missing(committed: Committed) -> str:
@@ -26,6 +41,10 @@ def missing(committed: Committed) -> str:
 
 
 TABLES: dict[str, Callable[[Committed], Table | str]] = {
+    "badges": ladder.badges,
+    "claim": ladder.claim,
+    "ladder": ladder.ladder,
+    "recipes": ladder.recipes,
     "headline": strength.headline,
     "commands": commands,
     "missing": missing,
@@ -33,7 +52,6 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "speed": speeds.environments,
     "speed-by-size": speeds.by_size,
     "accelerator": speeds.accelerator,
-    "start-up": speeds.start_up,
     "kernels": speeds.ntuple,
     "bridge": speeds.sb3,
     "plug": speeds.libraries,
@@ -53,4 +71,5 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "published-2584": partial(published.results, name="fibonacci"),
     "published-article": partial(published.results, name="article"),
     "sources": published.all_sources,
+    **{env_id: partial(manual, env_id=env_id) for env_id in (GAME_2048, GAME_2584, TICTACTOE)},
 }

@@ -30,6 +30,6 @@ def results(committed: Committed, name: str) -> Table:
     return table(columns, rows, doubts)
 
 
-def all_sources(committed: Committed) -> Table:
-    rows = sorted(map(vars, sources().values()), key=lambda row: (row["author"], row["title"]))
-    return table([(column, column) for column in ("author", "title", "year", "link")], rows)
+def all_sources(committed: Committed) -> str:
+    rows = sorted(sources().values(), key=lambda each: (each.author, each.title))
+    return "\n".join(f"- {r.author}, {r.year}: {r.title}. {r.link}" for r in rows)

@@ -1,6 +1,6 @@
 """Tables of speed, and of the libraries that train on the environments."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group
@@ -9,6 +9,7 @@ from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
 from benchmarks.tables.table import Columns, Table, made_with, number, number_of, table
 
 ORDER = [*GAMES, *LARGE]
+SIZES = ("8", "64", "256", "1024", "4096", "16384", "65536")  # of games at once, as columns
 NOISY = 1.5  # the highest turn to the lowest, from which on a median is marked by ~
 
 
@@ -16,7 +17,8 @@ def _measured(row: Row) -> str:
     if not row:
         return ""
     value, low, high = (float(row.get(name) or row["value"]) for name in ("value", "low", "high"))
-    large = f"{value / 1e6:,.3g} M" if value >= 1e6 else f"{value:,.0f}"
+    unit, name = (1e9, " G") if value >= 1e9 else (1e6, " M") if value >= 1e6 else (1, "")
+    large = f"{value / unit:,.3g}{name}" if unit > 1 else f"{value:,.0f}"
     return "~" * (high > NOISY * low) + (large if value >= 100 else f"{value:.3g}")
 
 
@@ -48,7 +50,7 @@ def _side_by_side(
     return table([*columns, *cells], group(rows, *groups), _notes(rows))
 
 
-def _notes(rows: Iterable[Row]) -> list[str]:
+def _notes(rows: Sequence[Row]) -> list[str]:
     return [f"Measured with {made_with(rows)}."]
 
 
@@ -59,10 +61,6 @@ def _name(row: Row) -> str:
     return name if row.get("kind") in ("single", "vector", None) else f"{name}, {row['kind']}"
 
 
-def _steps(committed: Committed) -> list[Row]:
-    return [row for row in committed.rows("speed") if row["measure"] == STEPS_PER_SECOND]
-
-
 def _by_game(row: Row) -> tuple[int, bool]:
     """Return what sorts by game, ours before others."""
     return ORDER.index(row["game"]), OURS not in row["package"]
@@ -70,8 +68,10 @@ def _by_game(row: Row) -> tuple[int, bool]:
 
 def by_size(committed: Committed) -> Table:
     """Return the speeds by the number of games at once, ours with each engine."""
-    rows = sorted((row for row in _steps(committed) if row["num_envs"] != "1"), key=_by_game)
-    columns: Columns = [("game", "game"), ("games at once", lambda rows: _name(rows[0]))]
+    rows = sorted(
+        (row for row in committed.rows("speed") if row["num_envs"] in SIZES), key=_by_game
+    )
+    columns: Columns = [("game", "game"), ("package", lambda rows: _name(rows[0]))]
     return _side_by_side(rows, ("game", "package", "kind"), columns, number_of("num_envs"))
 
 
@@ -81,7 +81,7 @@ def accelerator(committed: Committed) -> Table:
     columns: Columns = [
         ("device", "device"),
         ("game", "game"),
-        ("games at once", lambda rows: _name(rows[0])),
+        ("package", lambda rows: _name(rows[0])),
         ("bytes a game", lambda rows: number(min(float(row["bytes"]) for row in rows))),
     ]
     return _side_by_side(rows, ("device", "game", "package"), columns, number_of("num_envs"))
@@ -89,7 +89,7 @@ def accelerator(committed: Committed) -> Table:
 
 def environments(committed: Committed) -> Table:
     """Return the speeds of other packages, and beside them our fastest."""
-    rows = [row for row in _steps(committed) if row["kind"] not in ("numpy", JAX)]
+    rows = [row for row in committed.rows("speed") if row["kind"] not in ("numpy", JAX)]
     rows.sort(key=_order)
     ours = {(row["game"], row["num_envs"]): row for row in rows if row["package"] == OURS}
     groups = group(rows, "game", "package")
@@ -123,11 +123,6 @@ def threads(committed: Committed) -> Table:
     ]
     groups, heading = ("package", "kind", "num_envs"), "threads: {threads}".format_map
     return _side_by_side(rows, groups, columns, heading, lambda one, several: _ratio(several, one))
-
-
-def start_up(committed: Committed) -> Table:
-    rows = [row for row in committed.rows("speed") if row["measure"] != STEPS_PER_SECOND]
-    return table([("measure", "measure"), ("median", _measured)], rows, _notes(rows))
 
 
 def ntuple(committed: Committed) -> Table:

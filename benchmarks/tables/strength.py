@@ -7,7 +7,10 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from baselines.agents import Task
+from baselines.evaluation.intervals import difference
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES
 from benchmarks.published import best_published, published
@@ -41,7 +44,7 @@ PLACERS = {
 }
 
 
-def _game(rows: Sequence[Row]) -> str:
+def game(rows: Sequence[Row]) -> str:
     """Return the game, with the probabilities of new tiles if they are unusual, or the side."""
     options = json.loads(rows[0]["env_kwargs"])
     tiles = (f"{tile} in {p:.0%}" for tile, p in options.get("spawn", {}).items())
@@ -74,19 +77,35 @@ def _learner(rows: Sequence[Row]) -> str:
     return ", ".join(words)
 
 
-def _trained(rows: Sequence[Row]) -> str:
+def player(rows: Sequence[Row]) -> str:
+    """Return what plays, in a few words."""
+    name = kind(rows[0])
+    return name if rows[0]["agent"] == "ntuple" else f"{rows[0]['agent'].upper()}, {name}"
+
+
+def trained(rows: Sequence[Row]) -> str:
     minutes, games = rows[0]["minutes"], fmean(float(row["games_learned"]) for row in rows)
     budget = f"{float(minutes):g} min" if minutes else f"{games:,.0f} games"
     return f"{budget}, {counted(int(rows[0]['threads']), 'core')}"
 
 
-def _mean(rows: Sequence[Row]) -> float:
-    return fmean(float(row["mean"]) for row in rows)
+def mean_of(rows: Sequence[Row], column: str = "mean") -> float:
+    return fmean(float(row[column]) for row in rows)
 
 
-def _interval(rows: Sequence[Row]) -> str:
-    """Return the interval over the games of one seed; nothing of several."""
-    return "" if rows[1:] else _range([float(rows[0]["low"]), float(rows[0]["high"])], number)
+def bounds(rows: Sequence[Row], column: str = "mean") -> tuple[float, float]:
+    """Return a 95 % interval: of several seeds Student's over seeds, of one that over its games."""
+    if not rows[1:]:
+        return float(rows[0]["low"]), float(rows[0]["high"])
+    values = np.array([float(row[column]) for row in rows])
+    _, low, high = difference(values, np.zeros_like(values), are_paired=True)[0]
+    return max(0.0, low), high
+
+
+def with_half(rows: Sequence[Row]) -> str:
+    """Return the mean with half of the width of its interval: "103,287 ± 9,131"."""
+    low, high = bounds(rows)
+    return f"{number(mean_of(rows))} ± {number((high - low) / 2)}"
 
 
 def _range(values: Sequence[float], write: Callable[[float], str]) -> str:
@@ -109,19 +128,11 @@ def _top(rows: Sequence[Row]) -> str:
 
 
 MEAN: Columns = (
-    ("mean", lambda rows: number(_mean(rows))),
-    ("95 % interval", _interval),
-    ("range over seeds", lambda rows: _range([float(row["mean"]) for row in rows], number)),
+    ("mean", lambda rows: number(mean_of(rows))),
+    ("95 % interval", lambda rows: _range(bounds(rows), number)),
 )
-LEARNED: Columns = (
-    ("game", _game),
-    ("learner", _learner),
-    ("trained", _trained),
-    ("search", lambda rows: search_name(rows[0])),
-    ("seeds", seeds),
-    *MEAN,
-)
-"""What a line says of a learner: the rows of its seeds."""
+SEARCHED: Columns = (("trained", trained), ("search", lambda rows: search_name(rows[0])))
+"""What lines say of learners, each the rows of its seeds."""
 
 
 def _by_seeds(rows: Iterable[Row]) -> list[list[Row]]:
@@ -130,13 +141,21 @@ def _by_seeds(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def headline(committed: Committed) -> Table:
-    """Return the best of each game and kind of agent, alone and with search."""
+    """Return the best of each game and kind of player, alone and with search."""
     lines, rows = [], committed.rows("ntuple", "search", "deep")
     rows = [r for r in rows if r["env_kwargs"] == "{}" and int(r["episodes"]) >= FEWEST]
     for asked in product((GAME_2048, GAME_2584), KINDS, (False, True)):
         ours = [r for r in rows if (r["env"], kind(r), looks_ahead(r)) == asked]
-        lines += [max(_by_seeds(ours), key=_mean)] if ours else []
-    return table([*LEARNED, ("best published, at least as deep", _best_published)], lines)
+        lines += [max(_by_seeds(ours), key=mean_of)] if ours else []
+    columns: Columns = [
+        ("game", game),
+        ("player", player),
+        *SEARCHED,
+        ("mean ±", with_half),
+        ("seeds", seeds),
+        ("best published", _best_published),
+    ]
+    return table(columns, lines)
 
 
 def _best_published(rows: Sequence[Row]) -> str:
@@ -146,18 +165,17 @@ def _best_published(rows: Sequence[Row]) -> str:
     theirs = best_published(name, int(rows[0]["depth"])) if name and not is_timed else None
     if theirs is None:
         return ""
-    how = ", ".join(theirs[key] for key in ("learning", "budget") if key in theirs)
-    return f"{number(theirs['mean'])}, {theirs['depth']}-ply ({how}; {theirs['source']})"
+    return f"{number(theirs['mean'])}, {theirs['depth']}-ply ({theirs['source']})"
 
 
 def named(committed: Committed) -> Table:
     (theirs,) = (row for row in published("article") if row["learning"] == "random play")
     beside = f"{number(theirs['mean'])} ({theirs['source']})"
     columns: Columns = [
-        ("game", _game),
+        ("game", game),
         ("agent", "agent"),
         ("test games", number_of("episodes")),
-        *MEAN[:2],
+        *MEAN,
         ("tile", _top),
         ("published mean", lambda rows: beside * rows[0]["label"].endswith("article")),
     ]
@@ -165,10 +183,16 @@ def named(committed: Committed) -> Table:
 
 
 def learners(committed: Committed, name: str) -> Table:
-    items, columns = _by_seeds(committed.rows(name)), list(LEARNED)
+    """Return a line for each learner, budget and search; below, what the experiments are."""
+    items = _by_seeds(committed.rows(name))
+    columns: list[Any] = [("game", game), ("experiment", "label"), *SEARCHED]
     if items and items[0][0].get("placer"):
         columns.append(("tiles placed", lambda rows: PLACERS[rows[0]["placer"]]))
-    return table([*columns, ("tile", _top), ("experiment", "label")], items)
+    about = dict.fromkeys(
+        f"- {game(rows)}, *{rows[0]['label']}*: {_learner(rows)}" for rows in items
+    )
+    notes = ["\n".join(about)] if about else []
+    return table([*columns, ("seeds", seeds), *MEAN, ("tile", _top)], items, notes)
 
 
 def recipe(committed: Committed) -> Table:
@@ -186,12 +210,14 @@ def recipe(committed: Committed) -> Table:
 def reproduction(committed: Committed) -> Table:
     theirs = {row["repeated"]: row for row in published("ntuple") if "repeated" in row}
     columns: Columns = [
-        ("published experiment", lambda rows: "{source}: {learning}".format_map(rows[0]["theirs"])),
+        ("published by", lambda rows: str(rows[0]["theirs"]["source"])),
+        ("network", lambda rows: rows[0]["theirs"]["learning"]),
         ("published mean", lambda rows: number(rows[0]["theirs"]["mean"])),
         *((f"our {heading}", cell) for heading, cell in MEAN),
         ("seeds", seeds),
         ("training games", number_of("games_learned")),
-        ("what differs", lambda rows: rows[0]["theirs"].get("differs", "")),
     ]
     rows = [row for row in committed.rows("reproduction") if row["label"] in theirs]
-    return table(columns, _by_seeds(row | {"theirs": theirs[row["label"]]} for row in rows))
+    notes = [f"- {each['learning']}: {each['differs']}." for each in theirs.values()]
+    items = _by_seeds(row | {"theirs": theirs[row["label"]]} for row in rows)
+    return table(columns, items, ["What differs:\n\n" + "\n".join(notes)])

@@ -41,15 +41,18 @@ def table(columns: Columns, items: Iterable[Any], notes: Sequence[str] = ()) -> 
     return Table([heading for heading, _ in columns], lines, notes)
 
 
-def made_with(rows: Iterable[Row]) -> str:
-    """Return the processors, commits and days that made rows: "CPU, a1b2c3d, 2026-11-29"."""
-    rows = list(rows)
-    processors = dict.fromkeys(row["processor"] or "processor not recorded" for row in rows)
+def commits_and_days(rows: Iterable[Row]) -> tuple[str, str]:
+    """Return the commit of rows, or how many there are, and the days on which they were made."""
     commits = dict.fromkeys(row["commit"][:7] for row in rows)
     days = sorted({row["date"][:10] for row in rows})
-    span = [days[0], *([f"to {days[-1]}"] if days[1:] else [])] if days else []
-    named = f"commit {next(iter(commits))}" if len(commits) == 1 else f"{len(commits)} commits"
-    return ", ".join([*processors, named, " ".join(span)]) if rows else ""
+    named = next(iter(commits)) if len(commits) == 1 else f"{len(commits)} commits"
+    return named, f"{days[0]} to {days[-1]}" if days[1:] else "".join(days)
+
+
+def made_with(rows: Sequence[Row]) -> str:
+    """Return the processors, commits and days that made rows: "CPU, a1b2c3d, 2026-11-29"."""
+    processors = dict.fromkeys(row["processor"] or "processor not recorded" for row in rows)
+    return ", ".join([*processors, *commits_and_days(rows)]) if rows else ""
 
 
 def number(value: Any) -> str:

@@ -1,6 +1,8 @@
 """The pages of results: their tables and pictures are those of the rows, and leave nothing out."""
 
+import json
 import re
+import shlex
 import shutil
 from collections import Counter
 
@@ -9,14 +11,17 @@ import yaml
 from commands import command
 from matplotlib.colors import to_hex
 
+from baselines.commands.train import typed as given_by
 from baselines.evaluation.rows import read_rows, write_rows
-from baselines.training.config import key_of
+from baselines.training.config import key_of, normal
+from baselines.training.run import config_for
 from benchmarks import report
 from benchmarks.figures import PICTURES, drawing
 from benchmarks.published import PUBLISHED, best_published, published
 from benchmarks.results import FOLDER
-from benchmarks.rows import Committed
+from benchmarks.rows import Committed, settings_of
 from benchmarks.tables import TABLES
+from benchmarks.tables.ladder import RUNGS, rows_of
 from benchmarks.tables.table import NOTE
 
 TEXTS = {page: page.read_text(encoding="utf-8") for page in report.PAGES}
@@ -35,9 +40,9 @@ def test_the_pages_are_those_of_the_committed_rows(page):
     assert report.fill(TEXTS[page], Committed()) == TEXTS[page]
 
 
-def test_every_table_and_picture_stands_on_one_page_of_the_benchmarks():
-    text = "".join(TEXTS[page] for page in report.PAGES[1:])
-    stand = Counter(re.findall(r"<!-- table: ([\w-]+) -->|figures/(\w+)\.svg", text))
+def test_every_table_and_picture_stands_on_one_page():
+    text = "".join(TEXTS.values())
+    stand = Counter(re.findall(r"<!-- table: ([\w-]+) -->|figures/([\w-]+)\.svg", text))
     names = [*((name, "") for name in TABLES), *(("", name) for name in PICTURES)]
     assert stand == dict.fromkeys(names, 1)
 
@@ -65,7 +70,7 @@ def test_pictures_show_the_committed_rows(name, drawn):
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_draws_and_names_every_line_that_it_is_asked_for(name, drawn):
     _, figure, panels = drawn[name]
-    panels = panels[0] if name == "learning" else panels
+    panels = panels[0] if name.startswith("learning") else panels
     for axis, lines in zip(figure.axes, panels.values(), strict=True):
         labels = axis.get_legend_handles_labels()[1]
         assert lines
@@ -75,17 +80,42 @@ def test_a_picture_draws_and_names_every_line_that_it_is_asked_for(name, drawn):
 
 
 def test_a_kind_of_player_has_one_color_in_all_pictures(drawn):
-    for name in ("learning", "reach"):
+    for name in ("learning", "learning-2048", "reach"):
         for axis in drawn[name][1].axes:
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
                 player = re.split(r",| †", label)[0]
                 assert to_hex(handle.get_color()) == to_hex(drawing.LOOKS[player]["color"])
 
 
-def test_the_film_shows_the_game_that_is_played_now():
-    game = report.film()
-    assert report.is_current(report.FILM, game, report.SPEED, report.FRAMES)
-    assert not report.is_current(report.FILM, game, report.SPEED, report.FRAMES - 1)
+@pytest.mark.parametrize("name", report.FILMS)
+def test_films_show_the_games_that_are_played_now(name):
+    path, games = report.FIGURES / f"{name}.gif", report.film(name)
+    assert report.is_current(path, games, report.SPEED, report.FRAMES)
+    assert not report.is_current(path, games, report.SPEED, report.FRAMES - 1)
+
+
+@pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung["recipe"])
+def test_the_commands_of_the_ladder_train_and_play_as_its_rows_record(rung):
+    rows = rows_of(rung, Committed())
+    if "program" in rung:
+        (row,) = rows
+        assert (
+            f"--minutes {float(row['minutes']):g} --num-envs {row['num_envs']}" in rung["program"]
+        )
+        return
+    name, *words = shlex.split(rung["train"])
+    seeds = words.pop(words.index("--seeds") + 1) if "--seeds" in words else "1"
+    config = config_for(name, **given_by(name, [word for word in words if word != "--seeds"]))
+    assert len(rows) == int(seeds)
+    for row in rows:
+        made = json.loads(row["record"])
+        assert (config.env, config.minutes) == (row["env"], made.get("minutes"))
+        settings = normal(vars(settings_of(row | {"agent": name})))
+        assert {n: v for n, v in normal(config.settings).items() if v != settings.get(n)} == {}
+    options = dict(zip(*[iter(shlex.split(rung["evaluate"]))] * 2, strict=False))
+    played = {"--search": "depth", "--milliseconds": "milliseconds", "--downgrade": "downgrade"}
+    assert all(rows[0][played[o]] == value for o, value in options.items() if o in played)
+    assert options.get("--episodes") == rows[0].get("episodes")
 
 
 def test_a_missing_seed_is_visible_in_tables_and_in_the_number_of_missing_rows(tmp_path):
@@ -96,7 +126,7 @@ def test_a_missing_seed_is_visible_in_tables_and_in_the_number_of_missing_rows(t
         lambda rows: [row for row in rows if (row["label"], row["train_seed"]) != last],
     )
     table = TABLES["ntuple"](few)
-    seeds = {line[table.head.index("seeds")] for line in table.lines if line[-1] == "two cores"}
+    seeds = {line[table.head.index("seeds")] for line in table.lines if line[1] == "two cores"}
     assert seeds == {"2 of 3", "1"}  # of 2048, and of 2584
     lacks, had = (TABLES["missing"](rows) for rows in (few, Committed()))
     n, before = (re.findall(r"(\d+) rows? of `ntuple`", text) or [0] for text in (lacks, had))

@@ -212,7 +212,7 @@ EDITS = {
         "deep", "ppo, an hour", lambda each: anew(each, minutes=(24,))
     ),
     "the options of a measure": with_experiment(
-        "speed", "start-up", lambda each: replace(each, options={"turns": 1})
+        "threads", "2048", lambda each: replace(each, options={"turns": 1})
     ),
     "the version of a learner": (
         with_attribute(ValueTable),

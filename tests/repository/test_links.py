@@ -1,4 +1,4 @@
-"""Links between pages lead somewhere, in the repository and on the site."""
+"""Links between pages lead somewhere, in the repository and on the site; tables are narrow."""
 
 import json
 import re
@@ -50,3 +50,20 @@ def test_a_page_links_to_what_is_there(page):
         assert target in FILES or target in FOLDERS, link
         assert target.endswith(SITE) or target.startswith("benchmarks/libraries"), link
         assert not anchor or anchor in anchors_of(target), link
+
+
+def cells_of(line):
+    """Return the cells of a table's line as they are rendered."""
+    cells = re.split(r"(?<!\\)\|", line.strip("|"))
+    return [re.sub(r"!?\[([^]]*)\]\([^)]*\)|[`*]", r"\1", cell).strip() for cell in cells]
+
+
+@pytest.mark.parametrize("page", [file for file in FILES if file.endswith(".md")])
+def test_tables_are_narrow_and_the_first_screen_is_short(page):
+    lines = [line for line in text_of(page).splitlines() if line.startswith("|")]
+    longest = max((len(cell) for line in lines for cell in cells_of(line)), default=0)
+    assert longest <= (40 if page == "README.md" else 60)
+    assert all(len(cells_of(line)) <= 9 for line in lines)
+    if page == "README.md":
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert (text.count("\n") <= 130, len(text.split()) <= 1200) == (True, True)

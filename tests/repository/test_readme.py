@@ -7,8 +7,8 @@ import shlex
 import pytest
 from commands import ROOT, faults_of
 
-PAGES = ("README.md", "tile_envs/README.md", "baselines/README.md")
-README, ENVIRONMENTS, AGENTS = ((ROOT / page).read_text() for page in PAGES)
+PAGES = ("README.md", "tile_envs/README.md", "baselines/README.md", "benchmarks/pages/ladder.md")
+README, ENVIRONMENTS, AGENTS, LADDER = ((ROOT / page).read_text() for page in PAGES)
 TEXT = README + ENVIRONMENTS + AGENTS
 
 
@@ -43,7 +43,7 @@ TINY = {
     "ppo": "--games 2 --n-envs 4 --width 4 --hidden 4 --n-steps 16 --batch-size 16",
     "my_agent:Cells": "--games 200",
 }
-"""By agent, settings that make training a matter of seconds."""
+"""By agent, settings that make training a matter of seconds; budgets in minutes are seconds."""
 
 FEW_TESTS = """
 from baselines import agents
@@ -70,7 +70,7 @@ def folder(tmp_path_factory):
 
 def tiny(command):
     """Return the words that Python takes of a command, with a budget of seconds."""
-    words = shlex.split(command)[1:]
+    words = shlex.split(re.sub(r"--minutes \S+", "--minutes 0.02", command))[1:]
     asked = words[1:3]
     if asked == ["baselines", "train"]:
         words += shlex.split(TINY[words[3]])
@@ -108,11 +108,12 @@ def test_the_commands_run(faults):
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_page_of_agents_run(folder):
-    listed = commands(AGENTS)
-    assert len(listed) > 20
+@pytest.mark.parametrize(("page", "n"), [(AGENTS, 20), (LADDER, 16)], ids=["agents", "ladder"])
+def test_the_commands_of_other_pages_run(page, n, folder):
+    listed = commands(page)
+    assert len(listed) >= n
     check(listed, run(listed, [], folder))
-    assert (folder / "cells.csv").read_text().count("\n") == 2
+    assert page == LADDER or (folder / "cells.csv").read_text().count("\n") == 2
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.splitlines()[0])

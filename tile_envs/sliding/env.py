@@ -135,7 +135,7 @@ class Tiles2048Env(SlidingEnv):
 
     | key | meaning |
     |---|---|
-    | `action_mask` | `(4,) int8`, 1 for a legal action; all zero once the game has terminated |
+    | `action_mask` | `(4,) int8`, 1 for a legal action; zeros after termination |
     | `score` | the sum of the rewards so far |
     | `max_tile` | the face of the largest tile |
     | `illegal` | whether the last action was illegal |
@@ -181,7 +181,7 @@ class Tiles2048Env(SlidingEnv):
 
 
 class Tiles2584Env(SlidingEnv):
-    """The game 2584, 2048 with Fibonacci numbers; what is not said here is as in `Tiles2048Env`.
+    """The game 2584: 2048 with Fibonacci numbers.
 
     ## Description
 
@@ -189,15 +189,27 @@ class Tiles2584Env(SlidingEnv):
     and 5 make 8, and two 1s make a 2.  Other equal tiles do not merge.  Leftwards, `2 3 8 3`
     becomes `5 8 3 0`, and rightwards `0 5 8 3`.
 
+    ## Action Space
+
+    `Discrete(4)`: 0 up, 1 right, 2 down, 3 left, as in `Tiles2048-v0`.
+
     ## Observation Space
 
     `Box(0, 31, shape, uint8)`, the tile index of each cell.  0 is empty, then 1, 2, 3, 5, 8, 13 …
     Index 17 shows 2584, the largest, 31, shows 2178309; no merge leads beyond it.
 
+    ## Starting State, Rewards, Information
+
+    As in `Tiles2048-v0`: `start_tiles` new tiles; the sum of the faces that merging has made.
+
+    ## Episode End
+
+    As in `Tiles2048-v0`; the goal is 2584.
+
     ## Arguments
 
-    The goal is 2584.  By default, `spawn` is `{1: 0.9, 2: 0.1}`.  Another distribution in the
-    literature is `{1: 0.75, 3: 0.25}`.
+    Those of `Tiles2048-v0`, with `spawn={1: 0.9, 2: 0.1}`.  Another distribution in the literature
+    is `{1: 0.75, 3: 0.25}`.
 
     ## Version History
 

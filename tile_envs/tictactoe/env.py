@@ -71,8 +71,8 @@ class TicTacToeEnv(GameEnv[TicTacToe, TicTacToeInfo]):
 
     | key | meaning |
     |---|---|
-    | `action_mask` | `(9,) int8`, 1 for a free cell; all zero once the game is over |
-    | `to_play` | the mark that the observation's 1 stands for, 1 X, -1 O |
+    | `action_mask` | `(9,) int8`, 1 for a free cell; zeros after termination |
+    | `to_play` | the mark that 1 stands for in the observation: 1 X, -1 O |
     | `winner` | 1 X, -1 O, 0 nobody (yet) |
     | `illegal` | whether the last action was illegal |
 
