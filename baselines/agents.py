@@ -162,7 +162,7 @@ def equal_probabilities(marked: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def instance(kind: type[Any], values: Mapping[str, Any], **options: Any) -> Any:
-    """Return an instance of a class; a user's may have other names for its first arguments."""
+    """Return an instance of a class; required arguments are passed by position."""
     check_takes(kind, values, options)
     return kind(*values.values(), **options)
 

@@ -13,8 +13,8 @@ from baselines.settings import Count, NonNegative, Positive, Seed
 from tile_envs.games import IMPORTED, ids
 from tile_envs.sliding.chance import START_OPTIONS
 
-LEARNED = ("agent", "env", "env_kwargs", "sides", "seed", "agent_version")
-"""Entries that say what is learned; with the settings, they must not change on resume."""
+IDENTITY = ("agent", "env", "env_kwargs", "sides", "seed", "agent_version")
+"""Entries that identify what is learned; like settings, they must not change on resume."""
 BUDGET = ("games", "moves", "minutes")
 """Entries that say when a run is finished: games on each side, moves, or minutes of learning."""
 MAY_CHANGE = {"device"}
@@ -86,7 +86,7 @@ class RunConfig:
 
     def learned(self) -> dict[str, Any]:
         """Return what decides what is learned, by name; files by what they hold."""
-        entries = {name: getattr(self, name) for name in (*LEARNED, "settings")}
+        entries = {name: getattr(self, name) for name in (*IDENTITY, "settings")}
         for option in ("env_kwargs", "settings"):
             entries[option] = {n: self.contents.get(n, v) for n, v in entries[option].items()}
         return entries

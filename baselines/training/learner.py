@@ -35,8 +35,8 @@ State = Arrays
 Metrics = dict[str, float]
 RECENT = 100
 """The training games whose mean is the metric `return`."""
-COUNTED = {"moves", "recent returns"}
-"""What the checkpoints of earlier versions lack."""
+ADDED_LATER = {"moves", "recent returns"}
+"""Entries of checkpoints that earlier versions did not write."""
 
 
 class Learner(ABC):
@@ -192,7 +192,7 @@ class Learner(ABC):
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         own = self.state_dict()
-        state = {name: own[name] for name in COUNTED & own.keys()} | dict(state)
+        state = {name: own[name] for name in ADDED_LATER & own.keys()} | dict(state)
         if state.keys() != own.keys():
             held, expected = brief(sorted(state)), brief(sorted(own))
             raise UsageError(f"the checkpoint holds {held}, expected {expected}.")

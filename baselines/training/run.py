@@ -28,7 +28,7 @@ from tile_envs.sliding import SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
 KINDS = {"sliding games": SlidingGame, "tic-tac-toe": TicTacToe}
-"""The kinds of games that have presets; an id has its own where they differ."""
+"""Types of games in `hyperparams.yml`; an id overrides its type."""
 USUAL: dict[str, Any] = {"env_kwargs": {}, "seed": 0, "side": BOTH, "games": 100_000}
 USUAL |= dict.fromkeys(("moves", "minutes", "test_every", "test_games"))
 """What the options of every run are if nobody says more."""

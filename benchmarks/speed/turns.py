@@ -1,4 +1,4 @@
-"""Measures candidates in alternating turns, and sums the turns of each up in a row.
+"""Alternating turns of several candidates; one row per candidate.
 
 Turns alternate so that a machine that is busy for a while slows every candidate alike.
 """

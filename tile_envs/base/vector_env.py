@@ -212,9 +212,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
     def action_masks(self) -> Bools:
         """Return the legal actions, `(num_envs, actions) bool`, as MaskablePPO wants them.
 
-        None is legal in a game that has terminated and waits for its reset, as in `NextStep`, and a
-        softmax over no action is NaN: `masks |= ~masks.any(axis=1, keepdims=True)` allows all of
-        them there, as the action is ignored.
+        All False after termination, as `NextStep` shows it.  A softmax over no action is NaN:
+        `masks |= ~masks.any(axis=1, keepdims=True)` allows all actions there; they are ignored.
         """
         return self.game._masks(self._started_games().state)
 
