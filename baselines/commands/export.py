@@ -44,9 +44,7 @@ TEMPLATE = Path(__file__).with_name("card.txt")
 def export(
     run: Annotated[Positional[Path], arg(metavar="RUN")], /, out: Path, games: Count | None = None
 ) -> None:
-    """Make a small copy of a trained agent, for sharing: it plays, but cannot learn.
-
-    The folder is laid out as the Hugging Face Hub has it; a model card says how well it plays.
+    """Make a small copy of a trained agent for the Hugging Face Hub: it plays, but cannot learn.
 
     Args:
         run: The run's folder, or a model in it, such as runs/d/best.zip.
