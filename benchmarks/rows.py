@@ -93,7 +93,7 @@ def kind(row: Row) -> str:
     """Return what a learner is in one or two words."""
     if row["agent"] == "ntuple":
         return "n-tuple network"
-    return "CNN" if getattr(settings_of(row), "network", "") == "cnn" else "looked-up patterns"
+    return "CNN" if getattr(settings_of(row), "network", "") == "cnn" else "pattern embeddings"
 
 
 def reached(row: Mapping[str, Any]) -> dict[int, float]:

@@ -37,7 +37,7 @@ def player(row: Row) -> str:
     """Return which of `LOOKS` a row has."""
     if row["agent"] not in ("ntuple", "dqn", "ppo"):
         return str(row["agent"])
-    return row["agent"].upper() if (name := kind(row)) == "looked-up patterns" else name
+    return row["agent"].upper() if (name := kind(row)) == "pattern embeddings" else name
 
 
 def picture(

@@ -29,7 +29,7 @@ from benchmarks.rows import (
 from benchmarks.tables.table import Columns, Table, number, number_of, percent, table
 from tile_envs.words import counted
 
-KINDS = ("n-tuple network", "CNN", "looked-up patterns")
+KINDS = ("n-tuple network", "CNN", "pattern embeddings")
 PUBLISHED = {
     (GAME_2048, True): "ntuple",
     (GAME_2048, False): "deep",

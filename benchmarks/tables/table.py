@@ -11,7 +11,7 @@ Cell = str | Callable[[Any], str]
 """A column of a row, or of the first of several; or a function of what a line shows."""
 Columns = Sequence[tuple[str, Cell]]
 """The headings of a table, each with the cells below it."""
-NOTE = "† Made with other settings, versions or code than the list of experiments has now."
+NOTE = "† Stale: settings, versions or code have changed since this result."
 
 
 @dataclass(frozen=True)

@@ -108,14 +108,14 @@ class Tiles2048Env(SlidingEnv):
     `Box(0, 17, shape, uint8)`, the tile index of each cell.  0 is empty, index t shows the face
     2**t: `game.faces(boards)` returns the faces as `int64` (`2 ** boards`, in `uint8`, is 0 from
     256 on), and `game.indices(faces)` the tile indices.  The largest tile is 131072, index 17; two
-    of them do not merge.  Boards of more than 16 cells have more tiles, as far as the merges of a
-    move pay less than 2**33: up to 2**29 on 5×5, with 10 merges, and to 2**27 on 8×8, with 32.
+    of them do not merge.  Above 16 cells the largest tile, and with it the bound of the `Box`,
+    rises while a move pays less than 2**33: to 2**29 on 5×5, to 2**27 on 8×8.
 
     ## Starting State
 
     An empty board, then `start_tiles` new tiles, each on an empty cell drawn uniformly, whatever
     the placer.  With `starts`, some games begin with one of these boards instead, and score 0.
-    `reset` takes two options, which come first:
+    `reset` takes two options, which override `starts`:
 
     - `board`: tile indices to start from, of the environment's shape.  A board on which no move is
       legal is accepted: its action mask is zero, and the first step ends the episode.
@@ -166,11 +166,11 @@ class Tiles2048Env(SlidingEnv):
       random stream decides which game begins with which board.
     - `terminate_at_goal`, `max_illegal`: see the end of an episode.
 
-    The adversary places the tile on each empty cell in turn, and looks at the legal move with the
-    highest value: its reward plus the number of empty cells after it, before another tile appears;
-    if no move is legal, the value is -1.  It keeps the cell with the lowest value.  Ties are broken
-    uniformly, by the game's random stream.  It does not minimize the score, and a player who knows
-    this heuristic can do better than with tiles placed at random.
+    The adversary, on 2 to 4 rows and columns, values each empty cell by the best legal move after a
+    tile there: its reward plus the number of cells that are empty after it, -1 if no move is legal.
+    It takes the cell with the lowest value; ties are broken uniformly, by the game's random stream.
+    It does not minimize the score, and a player who knows this heuristic can do better than with
+    tiles placed at random.
 
     ## Version History
 
@@ -196,7 +196,7 @@ class Tiles2584Env(SlidingEnv):
     ## Observation Space
 
     `Box(0, 31, shape, uint8)`, the tile index of each cell.  0 is empty, then 1, 2, 3, 5, 8, 13 …
-    Index 17 shows 2584, the largest, 31, shows 2178309; no merge leads beyond it.
+    Index 17 shows 2584; the largest, 31, shows 2178309: no merge leads beyond it.
 
     ## Starting State, Rewards, Information
 

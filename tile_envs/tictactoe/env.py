@@ -50,9 +50,8 @@ class TicTacToeEnv(GameEnv[TicTacToe, TicTacToeInfo]):
 
     An empty board; when the agent is O, the opponent has set its first X.  `reset` takes the option
     `board`, `(3, 3)` integers, 1 for X, -1 for O and 0 for empty, as play can lead to.  It decides
-    who is to move; if that is the opponent, it moves at once.  A board on which the game is over is
-    accepted: the first step ends the episode, with the reward 0; so does one that is over once the
-    opponent has moved.
+    who is to move; if that is the opponent, it moves at once.  A board that is over, at once or
+    after the opponent's move, is accepted: the first step ends the episode, with the reward 0.
 
     ## Rewards
 
