@@ -20,8 +20,9 @@ def by_size(committed: Committed) -> bytes:
             speeds, n = best[row["game"]].setdefault(_name(row), {}), int(row["num_envs"])
             speeds[n] = max(float(row["value"]), speeds.get(n, 0))
     names = dict.fromkeys(name for of_game in best.values() for name in of_game)
-    shown = [*COLORS[:7], *COLORS[8:]]  # without yellow, which cannot be read on white
-    colors = dict(zip(sorted(names, key=lambda n: (OURS not in n, n)), shown * 2, strict=False))
+    # Without black and yellow, which cannot be read on dark and on white pages.
+    shown = [*COLORS[:6], *COLORS[8:], "#8c564b", "#9467bd"]
+    colors = dict(zip(sorted(names, key=lambda n: (OURS not in n, n)), shown, strict=False))
     lines = {game: {name: sorted(of[name].items()) for name in of} for game, of in best.items()}
 
     def draw(axis: Axes, game: str, of_game: dict[str, Any]) -> None:
