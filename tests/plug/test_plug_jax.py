@@ -368,9 +368,13 @@ def test_states_are_as_those_of_pgx():
 
 def test_ppo_learns_in_a_compiled_function_and_plays_in_numpy():
     pytest.importorskip("optax")
+    tyro = pytest.importorskip("tyro")
     from baselines.evaluation.sampled import play
     from benchmarks.libraries.purejax_ppo import Args, train
+    from benchmarks.tables.ladder import RUNGS
 
+    (asked,) = (rung["program"] for rung in RUNGS if "program" in rung)  # it needs a GPU
+    assert tyro.cli(Args, args=asked.split()[1:]).minutes == 5
     agent, _ = train(Args(total_timesteps=300_000, num_envs=128, width=32, minutes=10))
     assert play(agent, "Tiles2048-v0", episodes=50).returns.mean() > 2_000
 
