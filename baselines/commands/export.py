@@ -11,7 +11,6 @@ import json
 import shlex
 from dataclasses import replace
 from importlib.util import find_spec
-from itertools import starmap
 from pathlib import Path
 from textwrap import indent
 from typing import Annotated, Any
@@ -22,7 +21,6 @@ from baselines.evaluation.exact import evaluate_exactly
 from baselines.evaluation.rows import block
 from baselines.evaluation.sampled import evaluated
 from baselines.players import Player, open_player
-from baselines.progress import number
 from baselines.settings import Count, read_settings
 from baselines.training import run_folder as runs
 from baselines.training.config import RunConfig
@@ -37,7 +35,7 @@ from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 
 CARD, MODEL, REPLAY = "README.md", "model.zip", "replay.mp4"
-METRIC = "    - {{type: mean_reward, name: mean_reward{0}, value: {1:.2f} +/- {2:.2f}}}"
+METRIC = "    - {type: mean_reward, name: mean_reward"
 TEMPLATE = Path(__file__).with_name("card.txt")
 
 
@@ -49,8 +47,7 @@ def export(
     Args:
         run: The run's folder, or a model in it, such as runs/d/best.zip.
         out: The folder of the copy.
-        games: The number of games of the evaluation on the card, by default that of a test of the
-            run; in tic-tac-toe it is exact.
+        games: Games of the evaluation on the card, if not given those of a test of the run.
     """
     folder = run.parent if run.suffix == runs.MODEL_SUFFIX else run
     noted = Run.read(folder)
@@ -97,17 +94,17 @@ def _card(copied: Player, noted: Run, learned: int, games: int, is_deep: bool) -
         row, record = evaluated(agent, task.env, options, games, 0, name, False)
         rows, evaluation, how = [row], "evaluate", f"{options}, episodes={games}"
         results = [("", row["mean"], record.returns.std())]
-    minutes = noted.seconds / 60
-    time = f"{number(minutes)} minutes" if minutes > 1 else f"{noted.seconds:.2g} seconds"
+    varies = config.budgets or config.minutes or config.settings.get("threads", 1) > 1
     return TEMPLATE.read_text(encoding="utf-8").format(
         name=name,
         env=task.env,
-        metrics="\n".join(starmap(METRIC.format, results)),
+        metrics="\n".join(f"{METRIC}{n}, value: {m:.2f} +/- {s:.2f}}}" for n, m, s in results),
         tags="\n- deep-reinforcement-learning\n- stable-baselines3" * is_deep,
         options="".join(f", {option}={value!r}" for option, value in options.items()),
         model=f"`{exported['model']}`" if "model" in exported else "the last checkpoint",
-        learned=f"{games_played(agent)} in {time}",
+        learned=f"{games_played(agent)} in {noted.seconds / 60:.3g} min",
         budget=config.budgets_in_words,
+        again="an agent like it" if varies else "the same agent, bit for bit",
         agent_version=config.agent_version,
         command=shlex.join(_command(config, learned)),
         versions=", ".join(f"{package} {version}" for package, version in noted.versions.items()),
@@ -120,13 +117,16 @@ def _card(copied: Player, noted: Run, learned: int, games: int, is_deep: bool) -
 
 
 def _command(config: RunConfig, games: int) -> list[str]:
-    """Return the command that trains as a run did, with all settings that are unusual."""
+    """Return the command that trains as a run did, with what differs from the class's defaults."""
+    # By a preset without settings; where there is none, all that presets set is listed.
     learner = learner_class(config.agent)
     settings = vars(read_settings(learner.Settings, config.settings))
     default = vars(learner.Settings())
     presets = presets_for(config.agent, config.env, config.task.game)
-    listed = {name for _, values in presets.values() for name in values}
-    given: dict[str, Any] = {"games": games}
+    set_by = {name: values.keys() & settings.keys() for name, (_, values) in presets.items()}
+    neutral = next((name for name, names in set_by.items() if not names), None)
+    listed = set[str]() if neutral else set[str]().union(*set_by.values())
+    given: dict[str, Any] = {"preset": neutral, "games": games}
     given |= {n: getattr(config, n) for n in ("seed", "env_kwargs", "test_every", "test_games")}
     given["side"] = config.sides[0] if len(config.sides) == 1 else None
     given = {n: value for n, value in given.items() if value is not None and value != {}}

@@ -14,7 +14,7 @@ from baselines.viewing.curves import COLORS, drawn, styled
 from benchmarks.results import Row
 from benchmarks.rows import kind
 
-_BLUE, _RED, _GREEN, _PINK, _SKY, _ORANGE, _, _, _GRAY = COLORS
+_BLUE, _RED, _GREEN, _PINK, _, _ORANGE, _, _, _GRAY = COLORS
 PUBLISHED = "published"
 LOOKS: dict[str, dict[str, Any]] = {
     "random": {"color": _GRAY, "linestyle": ":"},
@@ -22,7 +22,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "strong": {"color": _GREEN},
     "n-tuple network": {"color": _RED},
     "DQN": {"color": _BLUE},
-    "PPO": {"color": _SKY},
+    "PPO": {"color": "#9467bd"},
     "CNN": {"color": _PINK},
     PUBLISHED: {"color": _ORANGE, "linestyle": ":"},
 }
