@@ -9,7 +9,7 @@ import pytest
 from commands import ROOT, faults_of
 from gymnasium.error import DependencyNotInstalled
 
-from tile_envs.errors import extra
+from tile_envs.errors import CLONE, extra
 
 CASES = [
     ("tyro", "baselines", "baselines"),
@@ -24,7 +24,8 @@ CASES = [
 
 @pytest.mark.parametrize("name", ["no_such_library", "json.no_such_part"])
 def test_a_missing_library_is_named_with_its_extra_and_other_errors_are_left_alone(name):
-    said = rf"^{re.escape(name)} is not installed: pip install -e '\.\[sb3\]'$"
+    what = r"-e '\.\[sb3\]'" if CLONE.exists() else r"'tile-envs\[sb3\]'"
+    said = rf"^{re.escape(name)} is not installed: pip install {what}$"
     with pytest.raises(ModuleNotFoundError, match=said) as raised, extra("sb3"):
         import_module(name)
     assert raised.value.name == name
