@@ -135,7 +135,7 @@ def test_a_person_is_told_values_and_teaches_a_run_under_its_lock(tmp_path, monk
     assert "4 0.111" in lines(game_against("random", "X", []).position)[2]
     monkeypatch.chdir(tmp_path)
     typed("train", "qtable", "--games", 10, "--n-envs", 10, "--out", "q")
-    typed("export", "q", "--out", "copy", "--episodes", 1)
+    typed("export", "q", "--out", "copy", "--games", 1)
     assert "copy was exported" in refused("play", "--against", "copy", "--learn")
     locked = []
 
