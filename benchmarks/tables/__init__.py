@@ -20,13 +20,7 @@ def commands(committed: Committed) -> Table:
         rows = committed.rows(name)
         command = f"`python -m benchmarks run --only {name}`"
         lines.append((name, f"{len(rows):,}", command, *commits_and_days(rows)))
-    made = Counter(
-        r["processor"] or "not recorded" for n in committed.experiments for r in committed.rows(n)
-    )
-    processors = ", ".join(f"{name} ({n:,} rows)" for name, n in made.most_common())
-    return Table(
-        ("table", "rows", "command", "commits", "made"), lines, [f"Processors: {processors}."]
-    )
+    return Table(("table", "rows", "command", "commits", "made"), lines)
 
 
 def manual(committed: Committed, env_id: str) -> str:
