@@ -120,9 +120,8 @@ def test_one_process_at_a_time_learns_in_a_folder(wholes, tmp_path):
     other.kill()
     other.communicate()
     assert (folder / "lock").exists()
-    assert (
-        command(*asked).returncode == 0
-    )  # the system has freed the lock of a process that is gone
+    # The system has freed the lock of a process that is gone.
+    assert command(*asked).returncode == 0
     assert not (folder / "lock").exists()
 
 
