@@ -71,8 +71,6 @@ def export(
         tests = games or noted.config.test_games or learner.test_games or 100
         copied, is_deep = open_player(beside), (beside / MODEL).exists()
         card = _card(copied, noted, learner.games, tests, is_deep)
-        if is_deep:
-            card += f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
         (beside / CARD).write_text(card, encoding="utf-8")
         if find_spec("moviepy"):
             write_film([agent_game(copied, 0, {})], beside / REPLAY, speed=20.0)
@@ -94,8 +92,9 @@ def _card(copied: Player, noted: Run, learned: int, games: int, is_deep: bool) -
         row, record = evaluated(agent, task.env, options, games, 0, name, False)
         rows, evaluation, how = [row], "evaluate", f"{options}, episodes={games}"
         results = [("", row["mean"], record.returns.std())]
-    varies = config.budgets or config.minutes or config.settings.get("threads", 1) > 1
-    return TEMPLATE.read_text(encoding="utf-8").format(
+    is_taught = config.budgets or config.games == 0  # anew or by a person: no command does that
+    varies = is_taught or config.minutes or config.settings.get("threads", 1) > 1
+    card = TEMPLATE.read_text(encoding="utf-8").format(
         name=name,
         env=task.env,
         metrics="\n".join(f"{METRIC}{n}, value: {m:.2f} +/- {s:.2f}}}" for n, m, s in results),
@@ -114,6 +113,8 @@ def _card(copied: Player, noted: Run, learned: int, games: int, is_deep: bool) -
         evaluation=evaluation,
         games=how,
     )
+    model = f"\n`{MODEL}` is the model, for `MaskedDQN.load` or `MaskablePPO.load`.\n"
+    return card + model * is_deep
 
 
 def _command(config: RunConfig, games: int) -> list[str]:

@@ -1,7 +1,5 @@
 """The options that commands share."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -44,19 +42,6 @@ Unfinished = Annotated[
     bool, Doc("Evaluate a run before its budget is used up; the agent's name says so.")
 ]
 Rows = Annotated[Path | None, Doc("Write the rows to this file, .csv or .json, too.")]
-
-
-def words_of(values: Mapping[str, Any]) -> list[str]:
-    """Return the words of a command for options: `{"half_games": 0}` -> `--half-games 0`."""
-    words: list[str] = []
-    for name, value in values.items():
-        option, is_list = f"--{name.replace('_', '-')}", isinstance(value, tuple | list)
-        if isinstance(value, bool):
-            words.append(option if value else option.replace("--", "--no-", 1))
-        elif value is not None:
-            parts = value if is_list else (value,)
-            words += [option, *(json.dumps(p) if isinstance(p, dict) else str(p) for p in parts)]
-    return words
 
 
 def given(**values: Any) -> dict[str, Any]:

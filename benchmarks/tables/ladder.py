@@ -7,9 +7,9 @@ from pathlib import Path
 import yaml
 
 from benchmarks.results import Row
-from benchmarks.rows import Committed, mark, reached
+from benchmarks.rows import Committed, mark
 from benchmarks.speed.turns import OURS
-from benchmarks.tables.strength import bounds, mean_of, trained, with_half
+from benchmarks.tables.strength import largest_tile, mean_of, trained, with_half
 from benchmarks.tables.table import Columns, Table, number, table
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -75,16 +75,12 @@ def _trained(rows: Sequence[Row]) -> str:
 
 def _score(rows: Sequence[Row]) -> str:
     if "share" in rows[0]:
-        low, high = bounds(rows, "share")
-        return f"{mean_of(rows, 'share'):.2%} ± {(high - low) / 2:.2%} of the optimum"
+        return f"{with_half(rows, 'share', '{:.2%}'.format)} of the optimum"
     return with_half(rows) if rows[0].get("low") else number(rows[0]["mean"])
 
 
 def _median_tile(rows: Sequence[Row]) -> str:
-    games = [reached(row) for row in rows if row.get("reach")]
-    tiles = {tile for of in games for tile in of}
-    common = (t for t in tiles if sum(of.get(t, 0.0) for of in games) >= len(games) / 2)
-    return number(max(common, default=None))
+    return number(largest_tile(rows, 0.5)[0]) if rows[0].get("reach") else ""
 
 
 def _link(recipe: str) -> str:

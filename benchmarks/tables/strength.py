@@ -98,14 +98,16 @@ def bounds(rows: Sequence[Row], column: str = "mean") -> tuple[float, float]:
     if not rows[1:]:
         return float(rows[0]["low"]), float(rows[0]["high"])
     values = np.array([float(row[column]) for row in rows])
-    _, low, high = difference(values, np.zeros_like(values), are_paired=True)[0]
+    _, low, high = difference(values, np.zeros(1), are_paired=True)[0]
     return max(0.0, low), high
 
 
-def with_half(rows: Sequence[Row]) -> str:
+def with_half(
+    rows: Sequence[Row], column: str = "mean", write: Callable[[float], str] = number
+) -> str:
     """Return the mean with half of the width of its interval: "103,287 ± 9,131"."""
-    low, high = bounds(rows)
-    return f"{number(mean_of(rows))} ± {number((high - low) / 2)}"
+    low, high = bounds(rows, column)
+    return f"{write(mean_of(rows, column))} ± {write((high - low) / 2)}"
 
 
 def _range(values: Sequence[float], write: Callable[[float], str]) -> str:
@@ -119,12 +121,17 @@ def _spread(values: Sequence[float]) -> str:
     return f"{percent(fmean(values))} ({spread})" if spread else percent(values[0])
 
 
-def _top(rows: Sequence[Row]) -> str:
-    """Return the largest tile that a tenth of the games reached, and how many did."""
+def largest_tile(rows: Sequence[Row], fraction: float) -> tuple[int, list[float]]:
+    """Return the largest tile that a fraction of the games reached; of each row, how many did."""
     fractions = [reached(row) for row in rows]
     shares = {tile: [of.get(tile, 0.0) for of in fractions] for of in fractions for tile in of}
-    tile = max(tile for tile, values in shares.items() if fmean(values) >= 0.1)
-    return f"{tile} in {_spread(shares[tile])}"
+    return max(item for item in shares.items() if fmean(item[1]) >= fraction)
+
+
+def _top(rows: Sequence[Row]) -> str:
+    """Return the largest tile that a tenth of the games reached, and how many did."""
+    tile, shares = largest_tile(rows, 0.1)
+    return f"{tile} in {_spread(shares)}"
 
 
 MEAN: Columns = (
