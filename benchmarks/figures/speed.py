@@ -21,7 +21,7 @@ def by_size(committed: Committed) -> bytes:
             speeds[n] = max(float(row["value"]), speeds.get(n, 0))
     names = dict.fromkeys(name for of_game in best.values() for name in of_game)
     # Without black and yellow, which cannot be read on dark and on white pages.
-    shown = [*COLORS[:6], *COLORS[8:], "#8c564b", "#9467bd"]
+    shown = [*COLORS[:6], *COLORS[8:], "#8c564b", "#9467bd", "#7f9f3f"]
     colors = dict(zip(sorted(names, key=lambda n: (OURS not in n, n)), shown, strict=False))
     lines = {game: {name: sorted(of[name].items()) for name in of} for game, of in best.items()}
 

@@ -199,8 +199,10 @@ def _published() -> dict[str, list[Any]]:
     lines: dict[str, list[Any]] = {}
     for row in published("ntuple"):
         speed, depth = str(row.get("speed", "")).replace(",", ""), row.get("depth")
-        if speed.isdecimal() and isinstance(depth, int) and "mean" in row:
-            label = f"{row['source'].citation}, {PUBLISHED}"
-            point = 1000 / float(speed), *[float(row["mean"])] * 3, f"{depth}-ply"
+        time = row.get("ms") or (1000 / float(speed) if speed.isdecimal() else None)
+        if time and isinstance(depth, int) and "mean" in row:
+            memory = f", {row['memory']}" if "memory" in row else ""
+            label = f"{row['source'].citation}{memory}, {PUBLISHED}"
+            point = time, *[float(row["mean"])] * 3, f"{depth}-ply"
             lines.setdefault(label, []).append(point)
     return {label: sorted(points) for label, points in lines.items()}

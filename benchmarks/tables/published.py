@@ -14,16 +14,19 @@ def results(committed: Committed, name: str) -> Table:
     def mean(row: Row) -> str:
         return f"median {number(row['median'])}" if "median" in row else number(row.get("mean"))
 
+    def speed(row: Row) -> str:
+        return f"{row.get('speed', '')}{' ({:g})'.format(row['ms']) if 'ms' in row else ''}"
+
     columns: Columns = [
         ("who", lambda row: f"{row['source']}{' ‡' if 'doubt' in row else ''}"),
-        ("training", lambda row: ", ".join(filter(None, map(row.get, ("learning", "spawn"))))),
+        ("training", lambda row: ", ".join(filter(None, map(row.get, ("learning", "memory", "spawn"))))),
         ("budget", "budget"),
         ("ply", "depth"),
         ("mean", mean),
         ("max", number_of("max")),
         ("won", lambda row: f"{row['win']:.1%}" if "win" in row else ""),
         ("tiles", reached),
-        ("moves / s", "speed"),
+        ("moves / s (ms of one core)", speed),
     ]
     rows = published(name)
     doubts = [f"‡ {row['source']}: {row['doubt']}." for row in rows if "doubt" in row]
