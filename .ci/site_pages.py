@@ -66,7 +66,7 @@ def lesson(path: Path) -> str:
 
 def with_lessons(page: str) -> str:
     """Let a page's links to notebooks of lessons lead to their pages."""
-    return re.sub(r"\((\d-[\w-]+)\.ipynb\)", r"(\1.md)", page)
+    return re.sub(r"\(((?:\.\./|solutions/)?\d-[\w-]+)\.ipynb\)", r"(\1.md)", page)
 
 
 def with_programs(page: str) -> str:
@@ -86,10 +86,10 @@ def main(folder: Path) -> None:
         readme.write_text(with_programs(readme.read_text()))
 
     lessons = folder / "benchmarks" / "lessons"
-    for notebook in sorted(lessons.glob("*.ipynb")):
+    for notebook in sorted(lessons.rglob("*.ipynb")):
         notebook.with_suffix(".md").write_text(lesson(notebook))
-    index = lessons / "README.md"
-    index.write_text(with_lessons(index.read_text()))
+    for about in lessons.glob("[!0-9]*.md"):
+        about.write_text(with_lessons(about.read_text()))
 
     (folder / "api").mkdir()
     listed = "# API\n\n"
@@ -110,7 +110,6 @@ def navigation(folder: Path) -> list[dict[str, Any]]:
         paths = (path.relative_to(folder) for path in folder.glob(pattern))
         return sorted(map(str, paths), key=lambda path: (not path.endswith("README.md"), path))
 
-    lessons = pages("benchmarks/lessons/*.md") + pages("benchmarks/lessons/*/*.md")
     benchmarks = pages("benchmarks/*.md") + pages("benchmarks/pages/*.md")
     api: list[Any] = [{name: pages(f"api/{name}*.md")} for name in PACKAGES]
     return [
@@ -118,7 +117,7 @@ def navigation(folder: Path) -> list[dict[str, Any]]:
         {"Environments": pages("tile_envs/*.md") + pages("tile_envs/*/*.md")},
         {"Agents": pages("baselines/**/*.md")},
         {"Benchmarks": benchmarks + pages("benchmarks/libraries/*.md")},
-        {"Lessons": lessons},
+        {"Lessons": pages("benchmarks/lessons/**/*.md")},
         {"API": ["api/README.md", *api]},
         {"Project": [path for path in pages("*.md") if path != "README.md"]},
     ]

@@ -14,6 +14,7 @@ from baselines.agents import LEARNERS, STRONG
 from benchmarks.experiments import GAME_2048, GAME_2584, TICTACTOE
 from benchmarks.rows import Committed
 from benchmarks.tables import TABLES
+from benchmarks.tables.ladder import repository
 from benchmarks.training import DEFAULTS, defaults_of
 from tile_envs.errors import UsageError
 from tile_envs.files import write_file
@@ -22,6 +23,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 PAGES = ROOT / "README.md", HERE / "README.md", *sorted((HERE / "pages").glob("*.md"))
 PAGES += (*sorted((ROOT / "tile_envs" / "pages").glob("*.md")),)
+LESSONS = sorted((HERE / "lessons").glob("*.ipynb"))
+COLAB = "https://colab.research.google.com"
 FIGURES = HERE / "figures"
 FILMS = {"2048": (STRONG, GAME_2048, (3,)), "2584": (STRONG, GAME_2584, (0,))}
 FILMS |= {"tictactoe": ("minimax", TICTACTOE, range(6))}
@@ -42,6 +45,8 @@ def write_pages() -> None:
         write_file(FIGURES / f"{name}.svg", made(name, draw, committed))
     for page in PAGES:
         write_file(page, fill(page.read_text(encoding="utf-8"), committed).encode())
+    for lesson in LESSONS:
+        write_file(lesson, with_badge(lesson, repository()).encode())
     for name in FILMS:
         path, games = FIGURES / f"{name}.gif", film(name)
         if not path.exists() or not is_current(path, games, SPEED, FRAMES):
@@ -85,6 +90,19 @@ def fill(text: str, committed: Committed) -> str:
         return f"{begin}{made(name, TABLES[name], committed)}\n{end}"
 
     return MARKED.sub(filled, text)
+
+
+def with_badge(lesson: Path, address: str) -> str:
+    """Return a notebook whose title has a badge that opens it in Colab, if there is an address."""
+    notebook = json.loads(lesson.read_text(encoding="utf-8"))
+    first = notebook["cells"][0]
+    first["source"] = [line for line in first["source"] if COLAB not in line]
+    if address:
+        place = address.replace("https://github.com", f"{COLAB}/github")
+        path = lesson.relative_to(ROOT).as_posix()
+        badge = f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({place}/blob/main/{path})\n"
+        first["source"].insert(1, badge)
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
 def made(name: str, make: Callable[[Committed], Any], committed: Committed) -> Any:

@@ -29,8 +29,10 @@ def grade(
     """Grade the agents that students hand in, and print one table, the best first.
 
     A submission is a file *.py in the folder, or a folder in it, with one class, made as
-    Class(game, seed), that has predict(boards, action_masks), or with a function strategy(board).
-    It runs in a confined process of its own. One that fails has no grade, and its line says why.
+    Class(game, seed), that has predict(boards, action_masks), afterstate_values(boards) to be
+    played greedily, or, with --exact, action_probabilities(boards); or with a function
+    strategy(board). It runs in a confined process of its own. One that fails has no grade, and its
+    line says why.
     The exit status is 0 if one has a grade, else 2.
 
     Args:

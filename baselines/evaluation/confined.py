@@ -18,9 +18,12 @@ from types import CodeType, ModuleType
 from typing import Any
 
 STRATEGY, PROBABILITIES, SUFFIX = "strategy", "probabilities", ".py"
+VALUES = "afterstate_values"
+METHODS = "predict", "action_probabilities", VALUES
+"""What a class is asked by: for its actions, exactly, or, without `predict`, to play greedily."""
 AGENT = re.compile(
     r"(?m)^((async +)?def +strategy\b|strategy *[:=]"
-    r"|[ \t]+def +(predict|choose_actions|action_values|action_probabilities)\b)"
+    r"|[ \t]+def +(predict|choose_actions|action_values|action_probabilities|afterstate_values)\b)"
 )
 """What defines an agent: a `strategy`, or a method of a class that plays, whose `predict` may be
 that of its base."""
@@ -124,8 +127,9 @@ def code_of(source: str, file: str) -> CodeType:
 
 
 def is_agent(value: Any) -> bool:
-    """Tell whether a value is a class of the source, not an imported one, that has `predict`."""
-    return isinstance(value, type) and value.__module__ == STRATEGY and hasattr(value, "predict")
+    """Tell whether a value is a class of the source, not an imported one, that can be asked."""
+    is_own = isinstance(value, type) and value.__module__ == STRATEGY
+    return is_own and any(hasattr(value, method) for method in METHODS)
 
 
 def as_answer(answer: Any) -> str | int:
@@ -139,7 +143,10 @@ def as_answer(answer: Any) -> str | int:
 
 
 def answering(kind: type[Any], game: str, seed: int, exact: bool) -> Callable[[Any], list[Any]]:
-    """Make an agent, `kind(game, seed)`; return its `actions`, or if exact its `probabilities`."""
+    """Make an agent, `kind(game, seed)`; return its `actions`, or if exact its `probabilities`.
+
+    Without `predict`, these are the actions with the highest reward plus `afterstate_values`.
+    """
     import numpy as np  # late: strategies do without
 
     from baselines.agents import game_from_json, instance
@@ -159,7 +166,19 @@ def answering(kind: type[Any], game: str, seed: int, exact: bool) -> Callable[[A
             raise ValueError("predict returns a state: a submission is a function of the board")
         return list(shaped_actions(chosen, len(boards)).tolist())
 
-    return probabilities if exact and hasattr(agent, "action_probabilities") else actions
+    def greedy(boards: Any) -> list[Any]:
+        afterstates, rewards, masks = own.afterstates(np.array(boards, dtype))
+        legal, q = masks > 0, np.full(masks.shape, -np.inf)
+        values = np.asarray(agent.afterstate_values(afterstates[legal]), np.float64)
+        if values.shape != (n := legal.sum(),) or not np.isfinite(values).all():
+            got = f"got shape {values.shape}" if values.shape != (n,) else "got NaN or infinity"
+            raise ValueError(f"{VALUES} must return {n} finite numbers, shape ({n},), {got}")
+        q[legal] = rewards[legal] + values
+        return list(q.argmax(axis=1).tolist())
+
+    if exact and hasattr(agent, "action_probabilities"):
+        return probabilities
+    return greedy if hasattr(agent, VALUES) and not hasattr(agent, "predict") else actions
 
 
 if __name__ == "__main__":

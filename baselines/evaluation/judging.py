@@ -169,7 +169,9 @@ def grade(
     Args:
         folder: Each file `*.py` and each folder in it is a submission.  It (one file of a folder)
             defines one class, made as `Class(game, seed)`, with `predict(boards, action_masks)`,
-            which returns actions `(n,)`; or a function `strategy(board)` as `judge` takes it.
+            which returns actions `(n,)`, or instead with `afterstate_values(boards)`, whose highest
+            r + V(s') is played, or, if exact, `action_probabilities(boards)`; or it defines a
+            function `strategy(board)` as `judge` takes it.
         env: The environment or its id.
         env_kwargs: The environment's options.
         episodes: The number of games, the same for all submissions.

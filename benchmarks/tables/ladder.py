@@ -21,10 +21,16 @@ def badges(committed: Committed) -> str:
     """Return badges of license and Python; that of CI once the repository's address is known."""
     shown = [BADGE.format("License: MIT", "license-MIT", "LICENSE")]
     shown.append(BADGE.format("Python 3.10 or later", "python-3.10+", "CONTRIBUTING.md"))
-    if address := re.search(r'^Repository = "(.+)"', PYPROJECT.read_text(), re.MULTILINE):
-        workflow = f"{address[1]}/actions/workflows/ci.yml"
+    if address := repository():
+        workflow = f"{address}/actions/workflows/ci.yml"
         shown.append(f"[![CI]({workflow}/badge.svg)]({workflow})")
     return "\n".join(shown)
+
+
+def repository() -> str:
+    """Return the address of the repository; "" as long as there is none."""
+    found = re.search(r'^Repository = "(.+)"', PYPROJECT.read_text(), re.MULTILINE)
+    return found[1] if found else ""
 
 
 def claim(committed: Committed) -> str:

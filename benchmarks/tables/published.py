@@ -11,6 +11,9 @@ def results(committed: Committed, name: str) -> Table:
         tiles = [f"{tile} in {100 * share:.4g}%" for tile, share in row.get("reach", {}).items()]
         return ", ".join([*tiles, *([f"up to {row['top']}"] if "top" in row else [])])
 
+    def training(row: Row) -> str:
+        return ", ".join(filter(None, map(row.get, ("learning", "memory", "spawn"))))
+
     def mean(row: Row) -> str:
         return f"median {number(row['median'])}" if "median" in row else number(row.get("mean"))
 
@@ -19,7 +22,7 @@ def results(committed: Committed, name: str) -> Table:
 
     columns: Columns = [
         ("who", lambda row: f"{row['source']}{' ‡' if 'doubt' in row else ''}"),
-        ("training", lambda row: ", ".join(filter(None, map(row.get, ("learning", "memory", "spawn"))))),
+        ("training", training),
         ("budget", "budget"),
         ("ply", "depth"),
         ("mean", mean),

@@ -26,7 +26,9 @@ from baselines.evaluation import confined, judging, submissions
 from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import Stopped
 
-ASSIGNMENT = ROOT / "benchmarks" / "lessons" / "assignment"
+LESSONS = ROOT / "benchmarks" / "lessons"
+ASSIGNMENTS = sorted((LESSONS / "assignments").glob("?-*"))
+OPTIMUM = 5468.48679741  # on 3×3, benchmarks/results/solved.csv
 ENV, SMALL = "Tiles2048-v0", {"shape": (2, 2)}
 LEFT = "def strategy(board): return 'left'"
 KINDS = "action, np.int64(action), 'wdsa'[action], ['up', 'Right', 'DOWN', '[left]'][action]"
@@ -325,7 +327,7 @@ def test_a_submission_sees_itself_and_libraries_and_leaves_nothing(tmp_path, cap
     submissions._warn.cache_clear()
     folder = folder_of(tmp_path / "s", FIRST)
     root = Path(judging.__file__).parents[2]
-    paths = [folder / "00.py", tmp_path / "socket", ASSIGNMENT, root / ".git"]
+    paths = [folder / "00.py", tmp_path / "socket", LESSONS, root / ".git"]
     paths += [root / "baselines" / name for name in ("solver", "strong", "search")]
     (folder / "01.py").write_text(SPY.replace("PATHS", repr([*map(str, paths)])))
     with socket.socket(socket.AF_UNIX) as listening:
@@ -363,17 +365,68 @@ def test_grades_before_an_interruption_are_kept(tmp_path, monkeypatch):
     assert (done.returncode, len(read_rows(out))) == (143, 1)
 
 
-def test_the_assignment_has_the_grades_that_its_page_tells(tmp_path):
+VALUED = """
+class Valued:
+    def __init__(self, game, seed): pass
+    def afterstate_values(self, boards): return VALUES
+"""
+
+
+def test_a_class_with_values_is_played_greedily_and_one_with_probabilities_exactly(tmp_path):
+    class Greedy:
+        def predict(self, boards):
+            after, rewards, masks = Task.of(ENV, SMALL).game.afterstates(boards)
+            empty = (after == 0).sum(axis=(2, 3))
+            return np.where(masks, rewards + 8 * empty, -np.inf).argmax(axis=1)
+
+    same = Greedy()
+    values = "(boards == 0).sum(axis=(1, 2)) * 8"
+    broken = "[1.0]", "[float('nan')] * len(boards)", "['a'] * len(boards)"
+    sources = (VALUED.replace("VALUES", returned) for returned in (values, *broken))
+    folder = folder_of(tmp_path / "s", *sources)
+    exactly, *errors = grade(folder, ENV, SMALL, exact=True)
+    assert exactly["share"] == evaluate_exactly(same, ENV, SMALL)["share"]
+    assert all(row["error"].startswith("ValueError: ") for row in errors)
+    assert sum("finite numbers, shape" in row["error"] for row in errors) == 2
+    played = grade(folder, ENV, SMALL, 20)[0]
+    assert played["mean"] == evaluate(same, ENV, SMALL, 20)["mean"]
+    (folder / "00.py").write_text(VALUED.replace("afterstate_values", "action_probabilities"))
+    assert "has no attribute 'predict'" in grade(folder, ENV, SMALL, 1)[0]["error"]
+
+
+def test_the_first_assignment_has_the_grades_that_the_teachers_page_tells(tmp_path):
     for name in ("template.py", "solution.py"):
-        shutil.copy(ASSIGNMENT / name, tmp_path)
-    page = (ASSIGNMENT / "README.md").read_text()
+        shutil.copy(ASSIGNMENTS[0] / name, tmp_path)
+    page = (LESSONS / "teachers.md").read_text()
     for row in grade(tmp_path, ENV, {"shape": (2, 3)}, exact=True):
         assert re.search(rf"  {row['agent']} +{row['share']:.2%} ", page)
 
 
-@pytest.mark.parametrize("name", ["solution", "template"])
-def test_students_tests_ask_more_than_the_template(name, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["test_agent.py", str(ASSIGNMENT / f"{name}.py")])
+def graded(assignment, path):
+    """Return the share of the optimum of a file, as the grader finds it for an assignment."""
+    shutil.copy(assignment / path.name, path)
+    if assignment is ASSIGNMENTS[1]:
+        return grade(path.parent, ENV, {"shape": (3, 3)}, 1000, 1)[0]["mean"] / OPTIMUM
+    return grade(path.parent, ENV, {"shape": (2, 3)}, exact=True)[0]["share"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("assignment", ASSIGNMENTS, ids=lambda folder: folder.name)
+def test_solutions_reach_the_marks_and_templates_have_what_the_page_tells(assignment, tmp_path):
+    page = (LESSONS / "teachers.md").read_text()
+    row = re.search(rf"\n\| {assignment.name[0]} (\| [\d.]+ % .+)", page)[1]
+    half, full, template = map(float, re.findall(r"\| ([\d.]+) %", row)[:3])
+    assert 100 * graded(assignment, tmp_path / "template.py") == pytest.approx(template, abs=0.006)
+    (tmp_path / "template.py").unlink()
+    assert half < full <= 100 * graded(assignment, tmp_path / "solution.py")
+
+
+SOLVED = [(ASSIGNMENTS[0], "solution"), *((each, "template") for each in ASSIGNMENTS)]
+
+
+@pytest.mark.parametrize(("assignment", "name"), SOLVED, ids=lambda part: Path(part).name)
+def test_students_tests_ask_more_than_the_template(assignment, name, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["test_agent.py", str(assignment / f"{name}.py")])
     with pytest.raises(SystemExit) as end:
-        runpy.run_path(ASSIGNMENT / "test_agent.py", run_name="__main__")
+        runpy.run_path(assignment / "test_agent.py", run_name="__main__")
     assert end.value.code == (name == "template")

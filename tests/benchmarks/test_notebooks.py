@@ -4,6 +4,7 @@ Run as a program, this file executes the notebooks that are named, and writes wh
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,9 @@ nbformat = pytest.importorskip("nbformat", reason="needs tile-envs[dev]")
 BENCHMARKS = ROOT / "benchmarks"
 TOUR = BENCHMARKS / "tour.ipynb"
 LESSONS = sorted((BENCHMARKS / "lessons").glob("*.ipynb"))
+SOLUTIONS = sorted((BENCHMARKS / "lessons" / "solutions").glob("*.ipynb"))
+NOTEBOOKS = {each.stem: each for each in (TOUR, *LESSONS)}
+NOTEBOOKS |= {f"solutions-{each.stem}": each for each in SOLUTIONS}  # they run the lessons
 
 
 def cells(path, kind="code"):
@@ -44,16 +48,17 @@ def executed(path, folder):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of Jupyter
-@pytest.mark.parametrize("path", [TOUR, *LESSONS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS.values(), ids=NOTEBOOKS)
 def test_a_notebook_prints_what_it_shows(path, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    again = [cell for cell in executed(path, tmp_path).cells if cell.cell_type == "code"]
+    where = path.parent if path in SOLUTIONS else tmp_path
+    again = [cell for cell in executed(path, where).cells if cell.cell_type == "code"]
     for before, after in zip(cells(path), again, strict=True):
         assert printed(after) == printed(before)
         assert pictures(after) == pictures(before)
 
 
-@pytest.mark.parametrize("path", [TOUR, *LESSONS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS.values(), ids=NOTEBOOKS)
 def test_every_cell_has_been_executed_in_order_without_marks_of_the_machine(path):
     code = cells(path)
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
@@ -68,11 +73,28 @@ def test_a_lesson_asks_shows_and_gives_exercises_and_is_small(path):
     assert text.startswith(f"# Lesson {path.stem[0]}: ")
     for heading in ("Exercises", "What to read"):
         assert f"\n## {heading}\n" in text
+    assert '%pip install --quiet "tile-envs[baselines]"' in cells(path)[0].source
+    (asked,) = re.findall(r"(?s)\*\*Stop and think\.\*\*(.+?)<details>(.+?)</details>", text)
+    assert [len(re.findall(r"(?m)^\d\. ", part)) for part in asked] == [3, 3]
     assert sum(pictures(cell) == ["image/png"] for cell in cells(path)) >= 2
     assert path.stat().st_size <= 300_000
 
 
+@pytest.mark.parametrize(("lesson", "solved"), [*zip(LESSONS, SOLUTIONS, strict=True)])
+def test_every_exercise_has_a_solution(lesson, solved):
+    texts = [
+        "\n".join(cell.source for cell in cells(path, "markdown")) for path in (lesson, solved)
+    ]
+    exercises = re.findall(
+        r"(?m)^(\d)\. ", re.split("## (?:Exercises|What to read)\n", texts[0])[1]
+    )
+    assert re.findall(r"(?m)^## Exercise (\d)$", texts[1]) == exercises
+    assert lesson.name == solved.name
+    assert solved.stat().st_size <= 300_000
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
+    for path in map(Path, sys.argv[1:]):
         with TemporaryDirectory() as folder:
-            nbformat.write(executed(name, folder), name)
+            where = path.parent if path.resolve() in SOLUTIONS else folder
+            nbformat.write(executed(path, where), path)

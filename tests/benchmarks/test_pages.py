@@ -21,7 +21,7 @@ from benchmarks.published import PUBLISHED, best_published, published
 from benchmarks.results import FOLDER
 from benchmarks.rows import Committed, settings_of
 from benchmarks.tables import TABLES
-from benchmarks.tables.ladder import RUNGS, rows_of
+from benchmarks.tables.ladder import RUNGS, repository, rows_of
 from benchmarks.tables.table import NOTE
 
 TEXTS = {page: page.read_text(encoding="utf-8") for page in report.PAGES}
@@ -38,6 +38,22 @@ def edited(folder, table, edit):
 @pytest.mark.parametrize("page", report.PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_the_pages_are_those_of_the_committed_rows(page):
     assert report.fill(TEXTS[page], Committed()) == TEXTS[page]
+
+
+@pytest.mark.parametrize("lesson", report.LESSONS, ids=lambda path: path.stem)
+def test_lessons_have_a_badge_once_the_address_is_known(lesson, tmp_path, monkeypatch):
+    text, address = lesson.read_text(encoding="utf-8"), "https://github.com/someone/tiles"
+    assert report.with_badge(lesson, repository()) == text
+    path = tmp_path / lesson.relative_to(report.ROOT)
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(report, "ROOT", tmp_path)
+    for _ in range(2):  # it is not added twice
+        path.write_text(report.with_badge(path, address), encoding="utf-8")
+    title, badge, *_ = json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"]
+    where = f"{report.COLAB}/github/someone/tiles/blob/main/benchmarks/lessons/{lesson.name}"
+    assert (title[:9], badge.endswith(f"]({where})\n")) == ("# Lesson ", True)
+    assert report.with_badge(path, "") == text
 
 
 def test_every_table_and_picture_stands_on_one_page():
