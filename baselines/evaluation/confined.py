@@ -93,7 +93,7 @@ def loaded(
     if callable(play := getattr(module, STRATEGY, None)):
         found[STRATEGY] = play
     if len(found) != 1:
-        wanted = "class with predict(boards, action_masks), or " * bool(made_with)
+        wanted = f"class with {' or '.join(METHODS)}, or " * bool(made_with)
         told = ", ".join(found) or "none"
         raise NameError(f"expected one {wanted}function strategy(board), found {told}")
     if made_with and STRATEGY not in found:
@@ -171,14 +171,18 @@ def answering(kind: type[Any], game: str, seed: int, exact: bool) -> Callable[[A
         legal, q = masks > 0, np.full(masks.shape, -np.inf)
         values = np.asarray(agent.afterstate_values(afterstates[legal]), np.float64)
         if values.shape != (n := legal.sum(),) or not np.isfinite(values).all():
-            got = f"got shape {values.shape}" if values.shape != (n,) else "got NaN or infinity"
-            raise ValueError(f"{VALUES} must return {n} finite numbers, shape ({n},), {got}")
+            got = f"shape {values.shape}" if values.shape != (n,) else "NaN or infinity"
+            raise ValueError(f"{VALUES} of {n} boards must be {n} finite numbers, got {got}")
         q[legal] = rewards[legal] + values
         return list(q.argmax(axis=1).tolist())
 
     if exact and hasattr(agent, "action_probabilities"):
         return probabilities
-    return greedy if hasattr(agent, VALUES) and not hasattr(agent, "predict") else actions
+    if hasattr(agent, "predict"):
+        return actions
+    if not hasattr(agent, VALUES):
+        raise TypeError("action_probabilities are graded exactly: add --exact, or define predict")
+    return greedy
 
 
 if __name__ == "__main__":

@@ -64,7 +64,8 @@ def test_every_cell_has_been_executed_in_order_without_marks_of_the_machine(path
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     assert not any(cell.metadata for cell in code), "execute it by this file"
     assert "version" not in nbformat.read(path, as_version=4).metadata.language_info
-    assert not any(output.get("name") == "stderr" for cell in code for output in cell.outputs)
+    outputs = [output for cell in code for output in cell.outputs]
+    assert not any({"stderr", "error"} & {o.get("name"), o.output_type} for o in outputs)
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
