@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from baselines import agents
 from baselines.agents import STRONG_FOLDER, Task, instance
 from baselines.evaluation.comparison import NO_GAMES, Result
+from baselines.evaluation.parts import part
 from baselines.evaluation.rows import SUFFIXES, Row
 from baselines.evaluation.sampled import evaluated
 from baselines.search.options import DEEPEST, SearchOptions
@@ -284,8 +285,12 @@ def play_all(
     seed: int,
     exact: bool = False,
     progress: bool = False,
+    first: int | None = None,
 ) -> Iterator[Result]:
-    """Let players play, each as a side, the same list of games, or compute their exact results."""
+    """Let players play, each as a side, the same list of games, or compute their exact results.
+
+    Given the first of its games, each row is a part (see `parts`).
+    """
     for player, side in planned:
         task = {**player.task.env_kwargs, **({} if side is None else {"side": side})}
         game, returns = (player.agent, player.task.env, task), NO_GAMES
@@ -294,7 +299,8 @@ def play_all(
 
             row = evaluate_exactly(*game, name=player.name)
         else:
-            row, record = evaluated(*game, episodes, seed, player.name, progress)
+            row, record = evaluated(*game, episodes, seed, player.name, progress, first or 0)
+            row |= {} if first is None else part(record, first)
             returns = record.returns
         yield Result(row, player.setting, returns, player.noted)
 

@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from tyro.conf import arg
 
 from baselines.commands import options
+from baselines.evaluation import parts
 from baselines.evaluation.comparison import Result, seeds_text, write_results
 from baselines.evaluation.confined import SUFFIX, text_of
 from baselines.evaluation.judging import ENV, SECONDS, judge
@@ -13,7 +16,7 @@ from baselines.evaluation.rows import block
 from baselines.evaluation.sampled import Stopped
 from baselines.players import Player, expand, open_player, play_all, with_path
 from baselines.search.placing import ValuePlacer
-from baselines.settings import Count, Positive
+from baselines.settings import Count, NonNegative, Positive
 from tile_envs.errors import UsageError
 
 
@@ -30,11 +33,17 @@ def evaluate(
     placer_agent: str | None = None,
     placer_depth: Count | None = None,
     unfinished: options.Unfinished = False,
+    first: Annotated[NonNegative | None, arg(name="from")] = None,
+    to: Count | None = None,
+    join: tuple[Path, ...] = (),
     out: options.Rows = None,
 ) -> None:
     """Let agents play a fixed list of games, and print the results.
 
     Of runs that differ in the seed alone, also the mean over these seeds, with its interval.
+
+    Rows of hours can be made in parts, on several machines: evaluate RUN --from 0 --to 500 --out
+    a.csv, evaluate RUN --from 500 --to 1000 --out b.csv, evaluate --join a.csv b.csv.
 
     Args:
         episodes: The number of games.
@@ -51,7 +60,25 @@ def evaluate(
             optimal). A placer that minimizes these values then chooses the cell of each new tile,
             instead of the environment's placer.
         placer_depth: The depth of that placer's search, in moves of the player; 1 if not given.
+        first: The number of the first game of a part, from 0 on; its row keeps all scores.
+        to: The number behind the last game of a part; --episodes if not given.
+        join: Files of --out with all parts of rows, which are joined instead of playing games: bit
+            for bit the rows of all games, if a move depends on the board alone.
     """
+    if join:
+        if agents:
+            raise UsageError(f"leave out {agents[0]}: --join takes the files of parts alone.")
+        results = parts.joined(join)
+        print("\n".join(block(result.row) for result in results))
+        write_results(results, out)
+        return
+    if is_part := first is not None or to is not None:
+        first, end = first or 0, to or episodes
+        if first >= end:
+            raise UsageError(f"--from must be below --to, got {first} and {end}.")
+        if exact or out is None or out.suffix != ".csv":
+            raise UsageError("--from and --to need --out FILE.csv for the part, and no --exact.")
+        episodes = end - first
     named = expand(agents, out)
     if placer_agent is None and placer_depth is not None:
         raise UsageError("--placer-depth needs --placer-agent.")
@@ -65,7 +92,7 @@ def evaluate(
             if name.endswith(SUFFIX):
                 env, task = playing.env, playing.env_kwargs
                 other = playing != options.PlayOptions(env=env, env_kwargs=task) or agent_kwargs
-                if exact or placer_agent or other:
+                if exact or placer_agent or other or is_part:
                     raise UsageError(f"{name} is a strategy: it has no options but --seconds.")
                 task = task | options.given(side=side)
                 text, file = text_of(Path(name)), Path(name).name
@@ -80,7 +107,8 @@ def evaluate(
                 if placer_agent is not None:
                     player = _placed_by(placer_agent, placer_depth or 1, player, unfinished)
                 sides = player.sides_to_evaluate(side, exact)
-                played = play_all([(player, each) for each in sides], episodes, seed, exact)
+                each_side = [(player, each) for each in sides]
+                played = play_all(each_side, episodes, seed, exact, first=first)
             for result in played:
                 results.append(result)  # before it is printed, since a pipe can be closed
                 print(block(result.row))

@@ -61,12 +61,20 @@ class Stopped(Interrupted):
 
 
 def evaluated(
-    agent: Agent, env: str, options: Row, episodes: int, seed: int, name: str, progress: bool
+    agent: Agent,
+    env: str,
+    options: Row,
+    episodes: int,
+    seed: int,
+    name: str,
+    progress: bool,
+    first: int = 0,
 ) -> tuple[Row, Record]:
     """Let an agent play a fixed list of games; return the row, and the games that it is of."""
     before, interrupt = dict(getattr(agent, "usage", {})), None
     try:
-        record = play(agent, env, options, episodes, seed, f"{name} on {env}", progress or None)
+        title = f"{name} on {env}"
+        record = play(agent, env, options, episodes, seed, title, progress or None, first=first)
     except Stopped as stopped:
         interrupt, record, name = stopped, stopped.record, f"{name}, stopped"
     row = summary(record, name, env, options, int(seed))

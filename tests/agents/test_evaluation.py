@@ -6,12 +6,14 @@ import signal
 import gymnasium as gym
 import numpy as np
 import pytest
+from commands import refused, typed
 from players import FIRST_LEGAL, LOWEST, FirstLegal, Interrupting, Stubborn
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 
 from baselines import evaluate, evaluate_exactly, judge, load, solve
 from baselines.agents import GreedyAgent, RandomAgent
+from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import Stopped, play
 from baselines.seeds import game_seeds, training_generator, training_seeds, training_stream
 from tile_envs.base.random_stream import consecutive
@@ -108,6 +110,30 @@ def test_a_row_sums_its_record_up():
     assert (row["min"], row["max"]) == (record.returns.min(), record.returns.max())
     assert row["reach"] == {face: (record.tiles >= face).mean() for face in row["reach"]}
     assert evaluate(LOWEST, "Tiles2048-v0", episodes=1)["low"] is None
+
+
+def test_rows_are_made_in_parts_and_joined_bit_for_bit(tmp_path):
+    said = "evaluate", "players:FirstLegal", "--env", IDS[0], "--seed", 3, "--episodes", 50
+    whole, joined, *parts = (tmp_path / f"{name}.csv" for name in ("whole", "joined", *"ab"))
+    typed(*said, "--out", whole)
+    typed(*said, "--to", 30, "--out", parts[0])
+    typed(*said, "--from", 30, "--out", parts[1])
+    printed = typed("evaluate", "--join", *parts[::-1], "--out", joined)
+    (one,), (other,) = map(read_rows, (whole, joined))
+    for row in (one, other):
+        del row["moves_per_second"]
+    assert one == other
+    assert "50 games, seed 3" in printed
+    wrong = {
+        ("--join", parts[1]): "games 0 to 29 of FirstLegal on Tiles2048-v0 are missing",
+        ("--join", *parts, parts[0]): "games 0 to 29 .* come twice",
+        ("--join", whole): f"{whole} has no parts",
+        ("--join", parts[0], "--seed", 3, "random"): "leave out random",
+        ("random", "--from", 5, "--to", 5, "--out", joined): "--from must be below --to, got 5",
+        ("random", "--from", 5): "need --out FILE.csv",
+    }
+    for given, error in wrong.items():
+        assert re.search(error, refused("evaluate", *given))
 
 
 @pytest.mark.parametrize(("side", "win"), [("X", 0.58492), ("random", 0.43651), ("both", 0.58492)])

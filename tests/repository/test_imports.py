@@ -60,8 +60,8 @@ RANKS = {
     """,
     "baselines": """
         __main__ > commands* > baselines > viewing* > results > players > search* deep*
-        > ntuple* tabular* > evaluation.comparison > training* > evaluation* > solver* > pushes
-        > agents > settings > arrays seeds > progress > errors
+        > ntuple* tabular* > evaluation.parts > evaluation.comparison > training* > evaluation*
+        > solver* > pushes > agents > settings > arrays seeds > progress > errors
     """,
     "benchmarks": """
         __main__ > report run > on_ray tables* figures* > speed.ntuple > rows
