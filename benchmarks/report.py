@@ -38,6 +38,7 @@ def write_pages() -> None:
     from baselines.viewing.film import write_film
     from benchmarks.figures import PICTURES
 
+    address = repository()
     defaults = {agent: defaults_of(agent) for agent in LEARNERS}
     write_file(DEFAULTS, (json.dumps(defaults, indent=1) + "\n").encode())
     committed = Committed()
@@ -46,7 +47,7 @@ def write_pages() -> None:
     for page in PAGES:
         write_file(page, fill(page.read_text(encoding="utf-8"), committed).encode())
     for lesson in LESSONS:
-        write_file(lesson, with_badge(lesson, repository()).encode())
+        write_file(lesson, with_badge(lesson, address).encode())
     for name in FILMS:
         path, games = FIGURES / f"{name}.gif", film(name)
         if not path.exists() or not is_current(path, games, SPEED, FRAMES):

@@ -37,7 +37,11 @@ def pictures(cell):
 
 
 def executed(path, folder):
-    """Return a notebook after its code has run in a folder, without marks of the machine."""
+    """Return a notebook after its code has run, without marks of the machine.
+
+    It runs in a folder, but a solution beside its lesson, which it runs.
+    """
+    folder = path.parent if path.resolve() in SOLUTIONS else folder
     notebook = nbformat.read(path, as_version=4)
     options = {"record_timing": False, "coalesce_streams": True, "timeout": None}
     where = {"metadata": {"path": folder}}
@@ -51,8 +55,7 @@ def executed(path, folder):
 @pytest.mark.parametrize("path", NOTEBOOKS.values(), ids=NOTEBOOKS)
 def test_a_notebook_prints_what_it_shows(path, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    where = path.parent if path in SOLUTIONS else tmp_path
-    again = [cell for cell in executed(path, where).cells if cell.cell_type == "code"]
+    again = [cell for cell in executed(path, tmp_path).cells if cell.cell_type == "code"]
     for before, after in zip(cells(path), again, strict=True):
         assert printed(after) == printed(before)
         assert pictures(after) == pictures(before)
@@ -97,5 +100,4 @@ def test_every_exercise_has_a_solution(lesson, solved):
 if __name__ == "__main__":
     for path in map(Path, sys.argv[1:]):
         with TemporaryDirectory() as folder:
-            where = path.parent if path.resolve() in SOLUTIONS else folder
-            nbformat.write(executed(path, where), path)
+            nbformat.write(executed(path, folder), path)

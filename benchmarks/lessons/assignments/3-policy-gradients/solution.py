@@ -50,9 +50,8 @@ class ActorCritic:
             numbers, names = self.look(boards)
             legal = game.legal_actions(boards) > 0
             pi = self.policy(numbers, names, legal)
-            moves = (pi.cumsum(axis=1) > rng.random((n, 1)) * pi.sum(axis=1, keepdims=True)).argmax(
-                1
-            )
+            drawn = rng.random((n, 1)) * pi.sum(axis=1, keepdims=True)
+            moves = (pi.cumsum(axis=1) > drawn).argmax(axis=1)
             state, step = game.step(state, moves)
             following = self.V[self.look(step.observations)[0]] * ~state.over
             delta = step.rewards + following - self.V[numbers]
