@@ -25,7 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).parent.parent
-SLIDING = "rules chance engines vector game state placer"
+SLIDING = "rules game state vector engines placer chance"
 TARGETS = {
     "tile_envs/sliding/rules.py": f"envs {SLIDING} mistakes",
     "tile_envs/sliding/chance.py": f"envs chance {SLIDING}",
@@ -39,7 +39,7 @@ TARGETS = {
     "tile_envs/sliding/compiled.py": f"envs engines {SLIDING}",
     "tile_envs/tictactoe/compiled.py": "envs tictactoe engines vector",
     "tile_envs/tictactoe/positions.py": "envs tictactoe engines",
-    "tile_envs/base/random_stream.py": f"envs {SLIDING}",
+    "tile_envs/base/random_stream.py": f"envs playthroughs {SLIDING}",
     "tile_envs/base/sets.py": "envs engines tictactoe vector",
     "tile_envs/text.py": "envs text",
     "benchmarks/results.py": "benchmarks rows pages",
