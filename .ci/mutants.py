@@ -133,7 +133,8 @@ def outcome(mutant: Mutant, folder: Path, timeout: float) -> str:
         return "timeout"
     finally:
         path.write_bytes(whole)
-    return {0: "survived", 1: "killed", 2: "killed"}.get(status, f"status {status}")
+    is_killed = status in (1, 2) or status < 0  # a test, an import, or the process has failed
+    return "killed" if is_killed else {0: "survived"}.get(status, f"status {status}")
 
 
 def main() -> None:

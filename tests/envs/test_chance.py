@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import chisquare
 
 from tile_envs import seeds
+from tile_envs.base import random_stream
 from tile_envs.base.random_stream import Stream, ahead, choose, mix, seeds_of, start, starts
 from tile_envs.sliding import afterstates
 
@@ -40,6 +41,14 @@ def test_choices_stay_below_n_and_are_even():
         assert len(counts) == n
         expected = len(words) / n
         assert ((counts - expected) ** 2 / expected).sum() < 16 + 4 * n
+
+
+def test_a_tile_appears_for_its_share_of_the_low_halves_of_words():
+    first, second = map(np.uint64, random_stream.thresholds([0.5, 0.3, 0.2]))
+    words = np.array([0, first - 1, first, second - 1, second, 2**32 - 1], np.uint64)
+    assert [first, second] == [2**31, round(0.8 * 2**32)]
+    tiles = random_stream.pick(words | np.uint64(7 << 32), [first, second])
+    assert tiles.tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def first_spawns(env_id, board, action, n, **options):

@@ -75,12 +75,12 @@ def test_replies_of_an_object_are_what_it_chooses():
     assert [tiles.tolist() for _, tiles in game.placer.asked] == [[1, 1], [3, 3]]
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (4, 4)])
+@pytest.mark.parametrize("shape", [(2, 3), (4, 4), (5, 3)])
 def test_a_word_makes_the_same_tile_with_every_placer(shape, engine):
     n, tiles = 3000, []
     board = np.zeros(shape, int)
     board[0, :2] = 5, 4
-    for placer in ("random", "adversary", LastCell()):
+    for placer in ("random", LastCell(), "adversary")[: 3 if max(shape) <= 4 else 2]:
         options = {"shape": shape, "placer": placer, "spawn": {2: 0.7, 8: 0.3}}
         envs = gym.make_vec("Tiles2048-v0", n, engine=engine, **options)
         envs.reset(seed=3, options={"board": board})
