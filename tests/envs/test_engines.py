@@ -239,6 +239,14 @@ def test_states_bring_back_the_games(env_id, options, mode):
     assert signatures(envs) == compiled
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (5, 2)])
+def test_games_begin_with_the_same_listed_boards(shape):
+    boards = np.arange(60).reshape(-1, *shape) % 5
+    ours, theirs = pair("Tiles2048-v0", 300, shape=shape, starts=boards, start_fraction=0.7)
+    assert equal(ours.reset(seed=0), theirs.reset(seed=0))
+    assert equal(ours.get_state(), theirs.get_state())
+
+
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("mode", MODES)
 def test_arrays_are_fresh_on_every_step_and_the_users_own(env_id, mode, engine):
