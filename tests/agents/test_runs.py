@@ -135,6 +135,7 @@ def test_a_run_tells_all_its_budgets(tmp_path):
         ({"env_kwargs": {"shape": (4, 4), "spawn": {"2": 0.9, "4": 0.1}}}, True),
         ({"minutes": 1.0, "settings": {"epsilon": 1, "replays": "moved"}}, True),
         ({"env_kwargs": {"max_illegal": 5}}, False),
+        ({"minutes": 2}, False),
         ({"contents": {"replays": "another"}}, False),
         ({"budgets": ({"minutes": 0.5}, {"minutes": 1})}, False),
     ],
