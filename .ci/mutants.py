@@ -5,9 +5,9 @@
 
 A mutant is the code with one operator, comparison, number or condition changed.  Mutants are drawn
 from the modules below, each as often as it has places to change, and run against the tests of its
-room, the likeliest files first.  A mutant is killed by a test that fails; one that makes the tests
-run for too long is left out of the score.  Equivalent mutants count as survivors.  Finished mutants
-are kept in the file of `--out`, so that an interrupted run continues.
+room and those of mistakes, the likeliest files first.  A mutant is killed by a test that fails; one
+that makes the tests run for too long is left out of the score.  Equivalent mutants count as
+survivors.  Finished mutants are kept in the file of `--out`, so that an interrupted run continues.
 """
 
 import argparse
@@ -123,12 +123,12 @@ def outcome(mutant: Mutant, folder: Path, timeout: float) -> str:
     path.write_bytes(whole[:begin] + text.encode() + whole[end:])
     tests = folder / "tests"
     files = [file for name in first for file in tests.rglob(f"test_{name}.py")]
-    files = list(dict.fromkeys([*files, *sorted((tests / room).glob("test_*.py"))]))
+    files += [*sorted((tests / room).glob("test_*.py")), tests / "test_mistakes.py"]
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
     env = os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
     try:
         how = {"cwd": folder, "env": env, "capture_output": True, "timeout": timeout}
-        status = subprocess.run([*command, *map(str, files)], **how).returncode
+        status = subprocess.run([*command, *dict.fromkeys(map(str, files))], **how).returncode
     except subprocess.TimeoutExpired:
         return "timeout"
     finally:
