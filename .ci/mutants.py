@@ -32,7 +32,7 @@ TARGETS = {
     "tile_envs/sliding/pairs.py": f"envs {SLIDING}",
     "tile_envs/sliding/packed/tables.py": f"envs {SLIDING}",
     "tile_envs/sliding/packed/batch.py": f"envs {SLIDING}",
-    "tile_envs/sliding/packed/kernels.py": f"envs {SLIDING}",
+    "tile_envs/sliding/packed/kernels.py": f"envs engines {SLIDING} ntuple",
     "tile_envs/sliding/packed/compiled.py": f"envs engines {SLIDING}",
     "tile_envs/sliding/cells/batch.py": f"envs {SLIDING}",
     "tile_envs/sliding/cells/compiled.py": f"envs engines {SLIDING}",
@@ -46,7 +46,7 @@ TARGETS = {
     "baselines/training/config.py": "agents runs",
     "baselines/evaluation/intervals.py": "agents intervals compare evaluation",
 }
-"""By module, the room of its tests and the files of it that are run first."""
+"""By module, the room of its tests and the files that are run first."""
 SIGNS = {
     **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%"},
     **{ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"},
