@@ -15,8 +15,8 @@ from baselines.evaluation.sampled import Record, summary
 from tile_envs.errors import UsageError
 from tile_envs.sliding.game import SlidingGame
 
-SAME = ("agent", "env", "env_kwargs", "seed", *NOTED[:-1])
-"""What the parts of a row have in common: all that is noted but the date."""
+SAME = ("agent", "env", "env_kwargs", "seed", *(name for name in NOTED if name != "date"))
+"""What the parts of a row have in common."""
 
 
 def part(record: Record, first: int) -> Row:

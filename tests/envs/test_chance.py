@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import chisquare
 
 from tile_envs import seeds
-from tile_envs.base import random_stream
-from tile_envs.base.random_stream import Stream, ahead, choose, mix, seeds_of, start, starts
+from tile_envs.base.random_stream import Stream, ahead, choose, mix, pick, seeds_of, start, starts
 from tile_envs.sliding import afterstates
+from tile_envs.sliding.chance import SpawnDistribution
 
 
 def test_words_are_those_of_splitmix64():
@@ -44,11 +44,12 @@ def test_choices_stay_below_n_and_are_even():
 
 
 def test_a_tile_appears_for_its_share_of_the_low_halves_of_words():
-    first, second = map(np.uint64, random_stream.thresholds([0.5, 0.3, 0.2]))
-    words = np.array([0, first - 1, first, second - 1, second, 2**32 - 1], np.uint64)
-    assert [first, second] == [2**31, round(0.8 * 2**32)]
-    tiles = random_stream.pick(words | np.uint64(7 << 32), [first, second])
-    assert tiles.tolist() == [0, 0, 1, 1, 2, 2]
+    law = SpawnDistribution((4, 5, 6), (0.5, 0.3, 0.2))
+    first, second = law.thresholds
+    words = [7 << 32 | low for low in (0, first - 1, first, second - 1, second, 2**32 - 1)]
+    assert (first, second) == (2**31, round(0.8 * 2**32))
+    assert pick(np.array(words, np.uint64), law.arrays[1]).tolist() == [0, 0, 1, 1, 2, 2]
+    assert [law.tile(word) for word in words] == [4, 4, 5, 5, 6, 6]
 
 
 def first_spawns(env_id, board, action, n, **options):

@@ -8,6 +8,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from placers import LastCell, worst_by_force
 
 from tile_envs.sliding import DOWN, RULES_2048, RULES_2584, SlidingGame
+from tile_envs.sliding.packed.tables import packs
 
 RULES = [RULES_2048, RULES_2584, powers3.RULES]
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (4, 3), (4, 4)]
@@ -80,7 +81,7 @@ def test_a_word_makes_the_same_tile_with_every_placer(shape, engine):
     n, tiles = 3000, []
     board = np.zeros(shape, int)
     board[0, :2] = 5, 4
-    for placer in ("random", LastCell(), "adversary")[: 3 if max(shape) <= 4 else 2]:
+    for placer in ("random", LastCell(), *["adversary"] * packs(shape)):
         options = {"shape": shape, "placer": placer, "spawn": {2: 0.7, 8: 0.3}}
         envs = gym.make_vec("Tiles2048-v0", n, engine=engine, **options)
         envs.reset(seed=3, options={"board": board})
