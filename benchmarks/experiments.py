@@ -67,7 +67,6 @@ PLAIN: Options = {"half_games": 0, "averaging": 0.0}
 ALWAYS_RESTARTS: Options = {"network": "5x6", "restart": 1.0, **PLAIN}
 NEVER_RESTARTS: Options = {"restart": 0, **PLAIN}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
-ONE_CORE: Options = {"seeds": 3, "minutes": (1, 2, 4, 9)}
 STRONGEST = _learner(
     "two cores, 1 and 3 appear",
     GAME_2584,
@@ -80,10 +79,7 @@ COURSE: Options = {"preset": "course", "minutes": (2, 4, 12)}
 NTUPLE = (
     _learner("10,000 games", GAME_2048, SEARCHES[:2], settings=ALWAYS_RESTARTS, games=10_000),
     _learner("10,000 games", GAME_2584, ALONE, games=10_000),
-    _learner("one core", GAME_2048, CLOSELY, **ONE_CORE),
-    _learner(
-        "one core, 5x6, always restarts", GAME_2048, CLOSELY, settings=ALWAYS_RESTARTS, **ONE_CORE
-    ),
+    _learner("one core", GAME_2048, CLOSELY, 3, minutes=(1, 2, 4, 9)),
     _learner("two cores", GAME_2048, (*SEARCHES, DOWNGRADED), 3, settings=TWO_CORES, minutes=(10,)),
     _learner("strong", GAME_2048, (Games(10_000), Games(300, depth=3)), preset="strong"),
     _learner("strong", GAME_2584, CLOSELY, preset="strong"),
@@ -139,30 +135,6 @@ SEARCH = (
         ),
         settings=FOR_SEARCH,
         minutes=(240,),
-    ),
-    _learner(
-        "for search",
-        GAME_2048,
-        (
-            *ALONE,
-            *IN_DEPTH,
-            DOWNGRADED._replace(episodes=300),
-            A_MILLISECOND,
-            Games(20, depth=10, milliseconds=10),
-        ),
-        settings=ALWAYS_RESTARTS,
-        minutes=(10,),
-    ),
-    _learner(
-        "for search",
-        GAME_2584,
-        (
-            *SEARCHES[:2],
-            Games(40, depth=3),
-            *(Games(n, depth=10, milliseconds=time) for n, time in ((20, 1), (6, 10))),
-        ),
-        settings=NEVER_RESTARTS,
-        minutes=(10,),
     ),
 )
 

@@ -6,13 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+import numpy as np
+
+from baselines.evaluation.intervals import difference
 from baselines.training.learner import learner_class
 from benchmarks.experiments import EXPERIMENTS, Experiments
 from benchmarks.kinds import Wanted
 from benchmarks.results import FOLDER, Row, name_of, read
 from benchmarks.training import defaults_of
+from tile_envs.words import counted
 
 MARK = " †"  # of a row whose key is none of today's experiments
 FEWEST = 60  # games of a row that may be the best result
@@ -94,6 +99,27 @@ def kind(row: Row) -> str:
     if row["agent"] == "ntuple":
         return "n-tuple network"
     return "CNN" if getattr(settings_of(row), "network", "") == "cnn" else "pattern embeddings"
+
+
+def trained(rows: Sequence[Row]) -> str:
+    """Return the budget of learning and the cores that learned."""
+    minutes, games = rows[0]["minutes"], fmean(float(row["games_learned"]) for row in rows)
+    budget = f"{float(minutes):g} min" if minutes else f"{games:,.0f} games"
+    return f"{budget}, {counted(int(rows[0]['threads']), 'core')}"
+
+
+def mean_of(rows: Sequence[Row], column: str = "mean") -> float:
+    """Return the mean over seeds."""
+    return fmean(float(row[column]) for row in rows)
+
+
+def bounds(rows: Sequence[Row], column: str = "mean") -> tuple[float, float]:
+    """Return a 95 % interval: of several seeds Student's over seeds, of one that over its games."""
+    if not rows[1:]:
+        return float(rows[0]["low"]), float(rows[0]["high"])
+    values = np.array([float(row[column]) for row in rows])
+    _, low, high = difference(values, np.zeros(1), are_paired=True)[0]
+    return max(0.0, low), high
 
 
 def reached(row: Mapping[str, Any]) -> dict[int, float]:

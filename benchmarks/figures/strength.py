@@ -17,13 +17,16 @@ from benchmarks.rows import (
     FEWEST,
     MARK,
     Committed,
+    bounds,
     cores,
     group,
     looks_ahead,
     mark,
+    mean_of,
     reached,
     search_name,
     seeds,
+    trained,
 )
 from benchmarks.training import POINTS
 
@@ -180,17 +183,17 @@ def by_milliseconds(committed: Committed) -> bytes:
 
 
 def _searches(committed: Committed, env: str) -> dict[str, list[Any]]:
-    """Return the points of each network, those that downgrade boards apart."""
+    """Return the points of networks that learned for minutes, those that downgrade boards apart."""
     lines = {}
-    for rows in group(committed.rows("search", env=env), "label", "minutes", "downgrade"):
+    learned = [row for row in committed.rows("ntuple", "search", env=env) if row["minutes"]]
+    for rows in group(learned, "label", "minutes", "downgrade"):
         points = []
-        for row in rows:
-            time = 1000 * cores(row) / float(row["moves_per_second"])
-            scores = (float(row[name]) for name in ("mean", "low", "high"))
-            points.append((time, *scores, search_name(row | {"downgrade": ""})))
-        most, tile = max(map(cores, rows)), rows[0]["downgrade"]
-        label = f"{float(rows[0]['minutes']):g} min, {most} core{'s' * (most > 1)}"
-        label += f", downgraded from {tile}" * bool(tile)
+        for runs in group(rows, "depth", "milliseconds"):
+            time = fmean(1000 * cores(row) / float(row["moves_per_second"]) for row in runs)
+            name = search_name(runs[0] | {"downgrade": ""})
+            points.append((time, mean_of(runs), *bounds(runs), name))
+        tile = rows[0]["downgrade"]
+        label = trained(rows) + f", downgraded from {tile}" * bool(tile)
         lines[label + mark(rows)] = sorted(points)
     return lines
 

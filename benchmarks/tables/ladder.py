@@ -7,9 +7,9 @@ from pathlib import Path
 import yaml
 
 from benchmarks.results import Row
-from benchmarks.rows import Committed, mark
+from benchmarks.rows import Committed, mark, mean_of, trained
 from benchmarks.speed.turns import OURS
-from benchmarks.tables.strength import largest_tile, mean_of, trained, with_half
+from benchmarks.tables.strength import largest_tile, with_half
 from benchmarks.tables.table import Columns, Table, number, table
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"

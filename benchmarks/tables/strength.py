@@ -7,10 +7,7 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from baselines.agents import Task
-from baselines.evaluation.intervals import difference
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES
 from benchmarks.published import best_published, published
@@ -18,16 +15,18 @@ from benchmarks.results import SEARCH, Row
 from benchmarks.rows import (
     FEWEST,
     Committed,
+    bounds,
     group,
     kind,
     looks_ahead,
+    mean_of,
     reached,
     search_name,
     seeds,
     settings_of,
+    trained,
 )
 from benchmarks.tables.table import Columns, Table, number, number_of, percent, table
-from tile_envs.words import counted
 
 KINDS = ("n-tuple network", "CNN", "pattern embeddings")
 PUBLISHED = {
@@ -81,25 +80,6 @@ def player(rows: Sequence[Row]) -> str:
     """Return what plays, in a few words."""
     name = kind(rows[0])
     return name if rows[0]["agent"] == "ntuple" else f"{rows[0]['agent'].upper()}, {name}"
-
-
-def trained(rows: Sequence[Row]) -> str:
-    minutes, games = rows[0]["minutes"], fmean(float(row["games_learned"]) for row in rows)
-    budget = f"{float(minutes):g} min" if minutes else f"{games:,.0f} games"
-    return f"{budget}, {counted(int(rows[0]['threads']), 'core')}"
-
-
-def mean_of(rows: Sequence[Row], column: str = "mean") -> float:
-    return fmean(float(row[column]) for row in rows)
-
-
-def bounds(rows: Sequence[Row], column: str = "mean") -> tuple[float, float]:
-    """Return a 95 % interval: of several seeds Student's over seeds, of one that over its games."""
-    if not rows[1:]:
-        return float(rows[0]["low"]), float(rows[0]["high"])
-    values = np.array([float(row[column]) for row in rows])
-    _, low, high = difference(values, np.zeros(1), are_paired=True)[0]
-    return max(0.0, low), high
 
 
 def with_half(
