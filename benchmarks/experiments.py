@@ -75,7 +75,7 @@ STRONGEST = _learner(
     settings={**LARGER, "values": 20, "restart": 0},
     minutes=(1, 10, 30),
 )
-COURSE: Options = {"preset": "course", "minutes": (2, 4, 12)}
+COURSE: Options = {"preset": "course", "games": 100_000}
 NTUPLE = (
     _learner("10,000 games", GAME_2048, SEARCHES[:2], settings=ALWAYS_RESTARTS, games=10_000),
     _learner("10,000 games", GAME_2584, ALONE, games=10_000),
