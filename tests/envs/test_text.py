@@ -61,7 +61,8 @@ def test_grids_are_aligned_and_cells_numbered():
     assert show(CROSSES, [[1, 0, 0], [0, -1, 0], [0, 0, 0]]) == "X 1 2\n3 O 5\n6 7 8"
     assert show_hex(TWO, [[1, 11], [0, 3]]) == "1b03"
     column = SlidingGame(RULES_2584, (3, 1))
-    assert read_board(column, "2/2584/0").tolist() == [[2], [17], [0]]
+    for text in ("2/2584/0", "+----+\n|  2 |\n|2584|\n|    |\n+----+"):
+        assert read_board(column, text).tolist() == [[2], [17], [0]]
 
 
 MOVES = [
