@@ -339,6 +339,8 @@ OPTIONS = [
     ("Tiles2048-v0", {"starts": np.full((1, 4, 4), 128)}, "faces 128"),
     ("Tiles2048-v0", {"starts": np.zeros((2, 4, 4), int)}, "2 boards index 0"),
     ("Tiles2048-v0", {"starts": "gone.npy"}, "starts gone.npy"),
+    ("Tiles2048-v0", {"starts": np.ones((1, 3, 4), int)}, "starts (1, 3, 4)"),
+    ("Tiles2048-v0", {"starts": np.ones((4, 4), int)}, "starts (4, 4)"),
     ("Tiles2048-v0", {"start_fraction": 0.25}, "start_fraction=0.25 starts"),
     ("Tiles2048-v0", {"max_illegal": 0}, "max_illegal 0"),
     ("Tiles2048-v0", {"render_mode": "svg"}, "render_mode 'svg'"),
