@@ -32,7 +32,7 @@ TARGETS = {
     "tile_envs/sliding/pairs.py": f"envs {SLIDING}",
     "tile_envs/sliding/packed/tables.py": f"envs {SLIDING}",
     "tile_envs/sliding/packed/batch.py": f"envs {SLIDING}",
-    "tile_envs/sliding/packed/kernels.py": f"envs engines {SLIDING} ntuple",
+    "tile_envs/sliding/packed/kernels.py": f"envs engines {SLIDING} ntuple expectimax",
     "tile_envs/sliding/packed/compiled.py": f"envs engines {SLIDING}",
     "tile_envs/sliding/cells/batch.py": f"envs {SLIDING}",
     "tile_envs/sliding/cells/compiled.py": f"envs engines {SLIDING}",
