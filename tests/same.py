@@ -15,7 +15,7 @@ def equal(one, other):
     )
 
 
-TIMES = {"seconds", "moves_per_second", "environment_share"}
+TIMES = {"seconds", "moves_per_second", "environment_share", "date"}
 """What no two runs have in common."""
 
 
