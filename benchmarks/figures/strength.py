@@ -80,7 +80,7 @@ def learning(committed: Committed, games: Sequence[str] = tuple(SLIDING)) -> byt
 def _final(runs: Sequence[Row]) -> float:
     """Return the mean score after the longest of several budgets."""
     last = max(float(row["minutes"]) for row in runs)
-    return fmean(float(row["mean"]) for row in runs if float(row["minutes"]) == last)
+    return mean_of([row for row in runs if float(row["minutes"]) == last])
 
 
 def _about(runs: Sequence[Row]) -> str:

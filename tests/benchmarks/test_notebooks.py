@@ -1,6 +1,7 @@
 """The notebooks print what they show: each is executed again, and its texts are compared.
 
-Numbers may differ by a third: processors round sums differently, and what is trained goes its way.
+Numbers of those in `ROUNDED`, which were seen to differ between processors, may differ by a third:
+they round sums differently, and what is trained goes its way.
 
 Run as a program, this file executes the notebooks that are named, and writes what they show.
 """
@@ -23,6 +24,8 @@ LESSONS = sorted((BENCHMARKS / "lessons").glob("*.ipynb"))
 SOLUTIONS = sorted((BENCHMARKS / "lessons" / "solutions").glob("*.ipynb"))
 NOTEBOOKS = {each.stem: each for each in (TOUR, *LESSONS)}
 NOTEBOOKS |= {f"solutions-{each.stem}": each for each in SOLUTIONS}  # they run the lessons
+ROUNDED = "8-policy-gradients", "9-planning", "solutions-5-search"
+ROUNDED += "solutions-8-policy-gradients", "solutions-9-planning"
 
 
 def cells(path, kind="code"):
@@ -61,14 +64,18 @@ def executed(path, folder):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of Jupyter
-@pytest.mark.parametrize("path", NOTEBOOKS.values(), ids=NOTEBOOKS)
-def test_a_notebook_prints_what_it_shows(path, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_prints_what_it_shows(name, tmp_path, monkeypatch):
+    path = NOTEBOOKS[name]
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     again = [cell for cell in executed(path, tmp_path).cells if cell.cell_type == "code"]
     for before, after in zip(cells(path), again, strict=True):
-        words, numbers = zip(*map(taken_apart, (printed(before), printed(after))), strict=True)
-        assert words[1] == words[0]
-        assert numbers[1] == pytest.approx(numbers[0], rel=1 / 3), printed(after)
+        if name in ROUNDED:
+            words, numbers = zip(*map(taken_apart, (printed(before), printed(after))), strict=True)
+            assert words[1] == words[0]
+            assert numbers[1] == pytest.approx(numbers[0], rel=1 / 3), printed(after)
+        else:
+            assert printed(after) == printed(before)
         assert pictures(after) == pictures(before)
 
 
