@@ -161,7 +161,7 @@ DEEP = (
 # A beginner's article: its own learner, from several seeds.
 
 RECIPE = tuple(
-    Measure(f"article, seed {seed}", "article", (), {"seed": seed, "minutes": 20})
+    Measure(f"article, seed {seed}", "article", (), {"seed": seed, "iterations": 30})
     for seed in range(3)
 )
 
