@@ -187,7 +187,7 @@ def recipe(committed: Committed) -> Table:
     columns: Columns = [
         ("search", lambda rows: search_name(rows[0])),
         ("seeds", lambda rows: str(len(rows))),
-        ("training games", lambda rows: _range([float(r["games_learned"]) for r in rows], number)),
+        ("training games", number_of("games_learned")),
         *MEAN,
         ("tile", _top),
     ]
