@@ -95,3 +95,10 @@ def test_worker_processes_play_the_games_of_one_process():
         assert np.array_equal(envs.call("action_masks"), sync.call("action_masks"))
     finally:
         envs.close()
+
+
+def test_an_unknown_option_is_told_in_the_words_of_python():  # TorchRL reads them
+    with pytest.raises(
+        TypeError, match="unexpected keyword argument 'frameskip': expected 'rules'"
+    ):
+        gym.make("Tiles2048-v0", frameskip=1)

@@ -88,7 +88,9 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
         for name in [name for name in options if name not in own]:
             meant = "".join(f", perhaps {n!r}" for n in get_close_matches(name, own + many, 1))
             wanted = f"{checks.listed(own)}, or for many games {checks.listed(many)}"
-            raise TypeError(f"{cls.__name__} has no option {name!r}{meant}: expected {wanted}.")
+            # In Python's own words, which TorchRL looks for.
+            message = f"{cls.__name__} got an unexpected keyword argument {name!r}{meant}"
+            raise TypeError(f"{message}: expected {wanted}.")
         return kind(**options)
 
     def reset(  # type: ignore[override] # infos are typed dictionaries
