@@ -98,7 +98,6 @@ def test_worker_processes_play_the_games_of_one_process():
 
 
 def test_an_unknown_option_is_told_in_the_words_of_python():  # TorchRL reads them
-    with pytest.raises(
-        TypeError, match="unexpected keyword argument 'frameskip': expected 'rules'"
-    ):
+    told = "unexpected keyword argument 'frameskip': expected 'rules'"
+    with pytest.raises(TypeError, match=told):
         gym.make("Tiles2048-v0", frameskip=1)
