@@ -181,6 +181,24 @@ EXACT = (
     ),
 )
 
+# A board that others have solved, so that a mean score is a fraction of the optimum.
+
+LARGE_BOARD = (
+    _learner(
+        "two cores, 4×3",
+        GAME_2048,
+        (
+            *(Games(10_000, depth) for depth in (1, 2, 3)),
+            Games(1_000, depth=4),
+            Games(300, depth=5),
+            Games(1_000, depth=10, milliseconds=10),
+        ),
+        env_kwargs={"shape": [4, 3], "start_tiles": [2, 2]},
+        settings=TWO_CORES,
+        minutes=(10, 60),
+    ),
+)
+
 # Tiles placed at random and by an adversary: players trained with each, and evaluated with both.
 
 PLACED = {"random": "tiles placed at random", "adversary": "tiles placed by the adversary"}
@@ -223,6 +241,7 @@ EXPERIMENTS: Experiments = {
     "deep": DEEP,
     "recipe": RECIPE,
     "exact": EXACT,
+    "optimum": LARGE_BOARD,
     "adversary": ADVERSARY,
     "solved": [Measure("small boards", "speed.solutions", SOLVER, {"boards": SOLVED})],
     "kernels": [Measure("n-tuple networks", "speed.ntuple", NETWORKS, {"turns": 3})],

@@ -39,6 +39,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "deep": _PLAYED,
     "recipe": ("label", "train_seed", "depth"),
     "exact": _EXACT,
+    "optimum": _PLAYED,
     "adversary": _PLAYED,
     "solved": ("game", "shape"),
     "kernels": ("measure", "package"),

@@ -60,6 +60,7 @@ TABLES: dict[str, Callable[[Committed], Table | str]] = {
     "crosstable": exact.crosstable,
     "solved": exact.solved,
     "exact": exact.exact,
+    "optimum": exact.optimum,
     "published-ntuple": partial(published.results, name="ntuple"),
     "published-deep": partial(published.results, name="deep"),
     "published-2584": partial(published.results, name="fibonacci"),

@@ -7,8 +7,8 @@ from statistics import fmean, median_high
 from baselines.agents import Task
 from benchmarks.published import published
 from benchmarks.results import Row
-from benchmarks.rows import Committed, group
-from benchmarks.tables.table import Columns, Table, number_of, table
+from benchmarks.rows import Committed, group, search_name, trained
+from benchmarks.tables.table import Columns, Table, number, number_of, table
 
 
 def seeds(committed: Committed) -> Table:
@@ -92,6 +92,28 @@ def exact(committed: Committed) -> Table:
         if s
     ]
     return Table(made.head, [*lines, *made.lines])
+
+
+def optimum(committed: Committed) -> Table:
+    """Return the mean of learners on a solved board, as a fraction of what optimal play expects."""
+    (theirs,) = published("optimum")
+    best = theirs["mean"]
+
+    def fraction(row: Row) -> str:
+        mean, low, high = (f"{float(row[n]) / best:.1%}" for n in ("mean", "low", "high"))
+        return f"{mean} ({low} to {high})"
+
+    columns: Columns = [
+        ("trained", lambda row: trained([row])),
+        ("search", search_name),
+        ("games", number_of("episodes")),
+        ("mean", number_of("mean")),
+        ("of the optimum (95 % interval)", fraction),
+        ("moves / s", number_of("moves_per_second")),
+    ]
+    made = table(columns, committed.rows("optimum"))
+    first = "optimal play", str(theirs["source"]), "", number(best), "100%", ""
+    return Table(made.head, [first, *made.lines], made.notes)
 
 
 def _fractions(rows: Sequence[Row], board: str) -> str:
