@@ -7,6 +7,7 @@ the same table (Szubert and Jaśkowski, CIG 2014):
     V(s) = Σ over tuples i, Σ over orientations g:  table_i[tiles of g(s) on the cells of tuple i]
 """
 
+import math
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -62,7 +63,11 @@ class Network:
     shape: tuple[int, int]  # of the board
     tuples: tuple[tuple[int, ...], ...]  # the cells of each, numbered row by row
     values: int  # the number of values of a cell; larger tiles share the last one
-    stages: tuple[int, ...] = ()  # rising sums of tiles that begin a stage of weights of its own
+    # Rising sums of the tiles from `least` on: each begins a stage, which has weights of its own.
+    # If smaller tiles counted, a stage would begin on the crowded board just before they merge, and
+    # hardly ever learn what follows.
+    stages: tuple[int, ...] = ()
+    least: int = 0
 
     @classmethod
     def of(
@@ -93,12 +98,12 @@ class Network:
         begins = tuple(sorted(set(stages)))
         if begins and begins[-1] > (most := n_cells * max(game.rules.faces)):
             raise UsageError(f"stages must be sums of tiles up to {most:,}, got {begins[-1]:,}.")
-        return cls(str(game), game.shape, cells, values, begins)
+        return cls(str(game), game.shape, cells, values, begins, math.gcd(*begins))
 
     def __str__(self) -> str:
         """Return everything that decides what an entry means."""
         tuples = " ".join("".join(f"{cell:x}" for cell in cells) for cells in self.tuples)
-        stages = "".join(f" stage {tiles}" for tiles in self.stages)
+        stages = "".join(f" large tiles {tiles}" for tiles in self.stages)
         return f"{self.game}, {self.values} values, {tuples}{stages}"
 
     def steps(self, early: int) -> tuple["Network", "Network", "Network", "Network"]:

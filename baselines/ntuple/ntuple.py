@@ -79,7 +79,8 @@ class NTupleSettings:
         values: Number of values of a cell (16 in 2048, 32 in 2584); larger tiles share the last.
         half_games: Games in which only the first half of the tuples is used: these learn fast, and
             the others begin at 0 beside them.
-        stages: Sums of a board's tiles from which on its values have weights of their own.
+        stages: Sums of a board's large tiles from which on its values have weights of their own;
+            tiles below the greatest common divisor of all sums do not count.
         stage_games: Games in which all stages share the weights of the first; then each stage
             begins with a copy of them.
         late_stages: Further sums, which games hardly reach at first: their values begin as those of

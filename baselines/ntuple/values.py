@@ -50,8 +50,8 @@ class Net(NamedTuple):
     lanes: Word  # the length of a line of `parts`: 4 numbers per tuple, filled up to whole vectors
     used: tuple[Word, ...]  # those in use; its length carries their number at compile time
     turns: int  # 2 on a square board, whose lines are read as rows and then as columns; else 1
-    faces: Words  # `(1024,)`, by the two tiles on half a line: the sum of their faces
-    stages: Words  # the sums of a board's tiles at which the next stage begins, rising
+    faces: Words  # `(1024,)`, by the two tiles on half a line: the sum of the large ones' faces
+    stages: Words  # the sums of a board's large tiles at which the next stage begins, rising
     stage_size: Word  # the number of weights of a stage; stages lie one after the other
     weights: Weights  # `(entries * width,)`
 
@@ -64,6 +64,7 @@ def net_of(network: Network, game: SlidingGame, weights: Weights) -> Net:
     used = len(REFLECTIONS) * len(network.tuples)
     faces = np.zeros(CELL_MASK + 1, np.uint64)
     faces[: len(game.rules.faces)] = game.rules.faces
+    faces[faces < network.least] = 0
     return Net(
         game=game_tables(game),
         parts=parts_of(network, weights, orientations(network, turned=False)).reshape(-1),
@@ -128,7 +129,7 @@ def tiles_on(net: Net, line: Word) -> Word:
 
 @compiled
 def stage_of(net: Net, tiles: Word) -> Word:
-    """Return the number of the stage of a board, given the sum of its faces."""
+    """Return the number of the stage of a board, given the sum of its large tiles."""
     stage = Word(0)
     for begin in net.stages:
         stage += Word(tiles >= begin)
