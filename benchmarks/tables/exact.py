@@ -113,7 +113,7 @@ def optimum(committed: Committed) -> Table:
     ]
     made = table(columns, committed.rows("optimum"))
     first = "optimal play", str(theirs["source"]), "", number(best), "100%", ""
-    return Table(made.head, [first, *made.lines], made.notes)
+    return Table(made.head, [first, *made.lines])
 
 
 def _fractions(rows: Sequence[Row], board: str) -> str:
