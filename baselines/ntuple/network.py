@@ -39,15 +39,12 @@ all rows, columns and squares of the board; symmetric ones share their table her
 SMALL_SETS = {
     (2, 2): "0123",
     (2, 3): "012345",
-    (3, 2): "012345",
     (2, 4): "012 014 0123 0145 1256 012345 012456 012356 012346 012467",
-    (4, 2): "024 012 0246 0123 2345 012346 012345 023456 012456 012457",
     (3, 3): "0134 012 345 01234 012345 012346 013467 123456",
-    (3, 4): "014589 12569a 012456 123567 0124589 125679a 123569a 0123456",
     (4, 3): "012345 345678 013467 34679a 0123456 345678a 3456789 0134679",
 }
-"""The default sets of smaller boards.  On 4×3, a tuple along the long side that learns early lets
-the large tiles settle on that side: 4096 is then hardly ever made."""
+"""The default sets of smaller boards; other shapes are turned.  On 4×3, a tuple along the long side
+that learns early lets the large tiles settle on that side: 4096 is then hardly ever made."""
 LARGEST = 1 << 32
 """The weights and sums of a stage are numbered in 32 bits."""
 BYTES_PER_GAME = 100
@@ -68,7 +65,7 @@ class Network:
     # If smaller tiles counted, a stage would begin on the crowded board just before they merge, and
     # hardly ever learn what follows.
     stages: tuple[int, ...] = ()
-    least: int = 0
+    least: int = 0  # the greatest common divisor of all stages; networks with fewer of them keep it
 
     @classmethod
     def of(
@@ -81,11 +78,16 @@ class Network:
         """
         check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")
         (n_rows, n_columns), has_few_tiles = game.shape, game.rules.largest <= 17  # as in 2048
+        n_cells = n_rows * n_columns
         if game.shape == (4, 4):
             sets = SETS | {"": SETS["8x6" if has_few_tiles else "5x5"]}
-        else:
+        elif game.shape in SMALL_SETS:
             sets = {"": SMALL_SETS[game.shape]}
-        words, n_cells = sets.get(tuples, tuples).split(), n_rows * n_columns
+        else:
+            turned = enumerate(np.arange(n_cells).reshape(game.shape).T.flat)
+            digits = {ord(f"{old:x}"): f"{new:x}" for old, new in turned}
+            sets = {"": SMALL_SETS[n_columns, n_rows].translate(digits)}
+        words = sets.get(tuples, tuples).split()
         try:
             cells = tuple(tuple(sorted(int(digit, 16) for digit in word)) for word in words)
         except ValueError:

@@ -111,6 +111,11 @@ def test_values_are_sums_over_tuples_in_all_orientations(rules, shape):
     assert values == pytest.approx(expected, rel=1e-5)
 
 
+def test_the_default_tuples_of_a_turned_board_are_turned():
+    turned = made(SlidingGame(RULES_2048, (3, 4)), network="", values=4).network.tuples
+    assert turned[:2] == ((0, 1, 4, 5, 8, 9), (1, 2, 5, 6, 9, 10))  # 012345 345678 on 4×3
+
+
 @pytest.mark.parametrize(
     ("rules", "rare", "shape", "placer"),
     covering(2, RULES, (False, True), [(4, 4), (2, 3), (4, 3)], NAMED),
