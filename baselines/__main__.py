@@ -7,8 +7,10 @@ import io
 import os
 import signal
 import sys
+from _thread import interrupt_main
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Timer
 from types import FrameType
 from typing import NoReturn
 
@@ -43,6 +45,7 @@ def handle_errors(advice: str = "") -> Iterator[None]:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # where it has no character for λ or a frame
     before = signal.signal(signal.SIGTERM, _terminated)
+    sys.unraisablehook = _lost
     try:
         yield
         sys.stdout.flush()
@@ -60,12 +63,22 @@ def handle_errors(advice: str = "") -> Iterator[None]:
             raise
         print(message_of(error), file=sys.stderr)
         sys.exit(MISTAKE)
-    finally:  # processes that are forked later would inherit it
+    finally:  # processes that are forked later would inherit them
         signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+        sys.unraisablehook = sys.__unraisablehook__
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:
     raise Interrupted(number)
+
+
+def _lost(lost: "sys.UnraisableHookArgs") -> None:
+    """Send a signal again that came in a callback, of a compiler for one, from which none rises."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        number = getattr(lost.exc_value, "number", signal.SIGINT)
+        Timer(0.01, interrupt_main, [number]).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 if __name__ == "__main__":

@@ -161,6 +161,23 @@ def python_m(words, folder, trained=None):
     return [sys.executable, "-m", *words, *["--resume"] * begun]
 
 
+IN_A_CALLBACK = """
+import signal, time
+from baselines.__main__ import handle_errors
+class Freed:
+    def __del__(self): signal.raise_signal(signal.SIGTERM)
+with handle_errors():
+    Freed()
+    for _ in range(600): time.sleep(0.1)
+"""
+
+
+@has_signals
+def test_a_signal_in_a_callback_that_cannot_raise_is_not_lost():
+    ended = subprocess.run([sys.executable, "-c", IN_A_CALLBACK], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (143, "stopped.\n")
+
+
 @pytest.mark.slow
 @has_signals
 @pytest.mark.parametrize("words", COMMANDS)
