@@ -194,7 +194,7 @@ LARGE_BOARD = (
             Games(1_000, depth=10, milliseconds=10),
         ),
         env_kwargs={"shape": [4, 3], "start_tiles": [2, 2]},
-        settings=TWO_CORES,
+        settings={**TWO_CORES, "values": 12, "stages": (2048, 3072), "stage_games": 25_000},
         minutes=(10, 60),
     ),
 )
