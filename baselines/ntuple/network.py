@@ -27,12 +27,9 @@ SETS = {
     "4x6": "012345 456789 012456 45689a",
     "5x6": "012345 456789 89abcd 012456 45689a",
     "8x6": "012456 456789 012345 234569 01259a 345678 134567 01489a",
-    "4x5": "01234 45678 01245 45689",
     "5x5": "01234 45678 89abc 01245 45689",
     "5x4": "0123 4567 0145 1256 569a",
-    "2x4": "0123 4567",
     "17x4": "0123 4567 0145 1256 569a",
-    "2x7": "0123456 456789a",
 }
 """Well-known sets for 4×4, cells as hexadecimal digits row by row.  The 17 four-tuples of 2014 are
 all rows, columns and squares of the board; symmetric ones share their table here."""
@@ -81,12 +78,10 @@ class Network:
         n_cells = n_rows * n_columns
         if game.shape == (4, 4):
             sets = SETS | {"": SETS["8x6" if has_few_tiles else "5x5"]}
-        elif game.shape in SMALL_SETS:
-            sets = {"": SMALL_SETS[game.shape]}
         else:
             turned = enumerate(np.arange(n_cells).reshape(game.shape).T.flat)
-            digits = {ord(f"{old:x}"): f"{new:x}" for old, new in turned}
-            sets = {"": SMALL_SETS[n_columns, n_rows].translate(digits)}
+            turn = {ord(f"{old:x}"): f"{new:x}" for old, new in turned}
+            sets = {"": SMALL_SETS.get(game.shape) or SMALL_SETS[n_columns, n_rows].translate(turn)}
         words = sets.get(tuples, tuples).split()
         try:
             cells = tuple(tuple(sorted(int(digit, 16) for digit in word)) for word in words)

@@ -73,9 +73,8 @@ class NTupleSettings:
     """The settings of an n-tuple network; the defaults are TD(0), as in 2014, of larger tuples.
 
     Attributes:
-        network: A set (4x6, 5x6, 8x6, 4x5, 5x5, 5x4, 2x4, 17x4, 2x7), or tuples of cells, such as
-            the two of "0123 4567"; by default 8x6 in 2048, 5x5 in 2584, and fitting ones on smaller
-            boards.
+        network: A set (4x6, 5x6, 8x6, 5x5, 5x4, 17x4), or tuples of cells, such as "0123 4567"; by
+            default 8x6 in 2048, 5x5 in 2584, and fitting ones on smaller boards.
         values: Number of values of a cell (16 in 2048, 32 in 2584); larger tiles share the last.
         half_games: Games in which only the first half of the tuples is used: these learn fast, and
             the others begin at 0 beside them.
@@ -129,10 +128,6 @@ class NTupleSettings:
         if [*games.values()] != sorted(games.values()) or games.get("late_games") == 0:
             raise UsageError(f"these must rise, and late_games be at least 1: got {games}.")
 
-    @property
-    def sums(self) -> tuple[int, ...]:
-        return self.stages + self.late_stages
-
 
 class NTuple(ValueAgent, Learner):
     """An n-tuple network of the values of afterstates, and the agent that plays by it.
@@ -158,7 +153,8 @@ class NTuple(ValueAgent, Learner):
         self.game, settings = game, self._settings
         self.weights_version = self.samples = 0
         width = 3 if settings.method == "tc" else 1  # the numbers of an entry: its weight, E and A
-        whole = Network.of(game, settings.network, settings.values, settings.sums)
+        stages = settings.stages + settings.late_stages
+        whole = Network.of(game, settings.network, settings.values, stages)
         self._networks = whole.steps(early=len(set(settings.stages)))
         begins = 0, settings.half_games, settings.stage_games, settings.late_games
         self._begins = [*accumulate(begins, max)]  # after so many games it uses each network

@@ -59,7 +59,7 @@ def _learner(rows: Sequence[Row]) -> str:
         from baselines.ntuple.network import Network
 
         game: Any = Task.of(rows[0]["env"], json.loads(rows[0]["env_kwargs"])).game
-        shape = Network.of(game, s.network, s.values, s.sums)
+        shape = Network.of(game, s.network, s.values, s.stages + s.late_stages)
         sizes = Counter(map(len, shape.tuples)).items()
         words += [f"{n} {SIZES.get(size, size)}-tuple{'s' * (n > 1)}" for size, n in sizes]
         words += [f"{s.values} values"] * bool(s.values)

@@ -272,7 +272,8 @@ def test_the_first_half_of_the_tuples_learns_alone_until_the_others_join():
 
 def test_seconds_of_learning_go_far_with_one_thread_and_with_two():
     one, two = (
-        made(network="2x4", iteration_games=40, threads=threads, **COHERENT) for threads in (1, 2)
+        made(network="0123 4567", iteration_games=40, threads=threads, **COHERENT)
+        for threads in (1, 2)
     )
     for learner in (one, two):
         for _ in range(5):
@@ -290,8 +291,8 @@ def test_diverging_is_noticed():
 
 @pytest.mark.parametrize("initial", [0.0, 320_000.0])
 def test_an_exported_network_plays_alike_and_is_small(initial):
-    learner = made(network="2x4", initial=initial, **COHERENT | {"learning_rate": 0.1})
-    copied = made(network="2x4", initial=initial)
+    learner = made(network="0123 4567", initial=initial, **COHERENT | {"learning_rate": 0.1})
+    copied = made(network="0123 4567", initial=initial)
     learner.learn()
     state = learner.export_state()
     assert state["weights"].dtype == np.float16
