@@ -45,7 +45,7 @@ def handle_errors(advice: str = "") -> Iterator[None]:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # where it has no character for λ or a frame
     before = signal.signal(signal.SIGTERM, _terminated)
-    sys.unraisablehook = _lost
+    hook, sys.unraisablehook = sys.unraisablehook, _lost
     try:
         yield
         sys.stdout.flush()
@@ -65,7 +65,7 @@ def handle_errors(advice: str = "") -> Iterator[None]:
         sys.exit(MISTAKE)
     finally:  # processes that are forked later would inherit them
         signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
-        sys.unraisablehook = sys.__unraisablehook__
+        sys.unraisablehook = hook
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:
