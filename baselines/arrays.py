@@ -13,7 +13,7 @@ import math
 import os
 import zipfile
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +25,20 @@ from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 
 Arrays = dict[str, NDArray[Any]]
+Items = Iterable[tuple[str, NDArray[Any]]]
 LARGE, BLOCK, MASK = 1 << 20, 1 << 16, "mask"
 HEADER = 1 << 10
 """Bytes of an entry besides those of its array, at most."""
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], compressed: bool = False) -> None:
-    """Write arrays by name to a file, which is replaced when all is written."""
+def write_arrays(path: Path, arrays: Items, compressed: bool = False) -> None:
+    """Write arrays, each after its name, to a file, which is replaced when all is written."""
     method = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
     with replacing(path) as beside, beside.open("wb") as file:
         # As np.savez, which can be told to leave pickle alone since numpy 2.2 only.
         with zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
-            for name, array in arrays.items():
+            for name, array in arrays:
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                     npy.write_array(entry, np.asanyarray(array), allow_pickle=False)
         file.flush()
@@ -87,14 +88,14 @@ def check_unpacked(path: Path, max_bytes: int) -> None:
             archives += [zipfile.ZipFile(file) for file in files if zipfile.is_zipfile(file)]
 
 
-def pack(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return arrays by name, of large tables only a part.
+def pack(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield arrays, of large tables only a part, one by one: together they may fill the memory.
 
     Tables of length n become `mask/n/first`, a bit for each place, as `numpy.packbits` has them,
     and of each one `name/n`: its last number, then those at the places of the mask; the bits of
     these, if they are of the type of the first, as the exclusive or with its bits.
     """
-    packed, masks = dict(arrays), defaultdict[int, Arrays](dict)
+    masks = defaultdict[int, Arrays](dict)
     for name, table in arrays.items():
         if table.ndim == 1 and table.nbytes >= LARGE and table.itemsize in (1, 2, 4, 8):
             bits = _bits(table)
@@ -103,15 +104,19 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
             mask = np.concatenate([np.packbits(block != bits[-1]) for block in blocks])
             if 2 * np.bitwise_count(mask).sum() < len(table):
                 masks[len(table)][name] = mask
+                continue
+        yield name, table
     for length, alike in masks.items():
         first = next(iter(alike))
-        mask = packed[f"{MASK}/{length}/{first}"] = np.bitwise_or.reduce([*alike.values()])
+        mask = np.bitwise_or.reduce([*alike.values()])
+        yield f"{MASK}/{length}/{first}", mask
         # Places are twice as fast as a mask of them, where numbers lie apart.
         places = np.flatnonzero(np.unpackbits(mask).view(np.bool_))
-        tables = {name: packed.pop(name) for name in alike}
-        kept = {f"{name}/{length}": np.append(t[-1:], t[places]) for name, t in tables.items()}
-        packed |= _combined(kept, f"{first}/{length}")
-    return packed
+        base = None
+        for name in alike:
+            numbers = np.append(arrays[name][-1:], arrays[name][places])
+            base = numbers if base is None else base
+            yield f"{name}/{length}", _combined(numbers, base)
 
 
 def _unpack(packed: Arrays, max_bytes: int) -> Arrays:
@@ -122,21 +127,22 @@ def _unpack(packed: Arrays, max_bytes: int) -> Arrays:
         if f"{first}/{length}" not in packed:  # its tables were left out
             continue
         names = [name for name in packed if name.endswith(f"/{length}")]
-        kept = {name: packed.pop(name) for name in names}
-        if length * sum(table.itemsize for table in kept.values()) > max_bytes:
+        if length * sum(packed[name].itemsize for name in names) > max_bytes:
             raise UsageError(f"tables of {length:,} numbers take more than {max_bytes:,} bytes")
         differs = np.unpackbits(bits, count=length).view(np.bool_)
-        for name, numbers in _combined(kept, f"{first}/{length}").items():
+        base = packed[f"{first}/{length}"]
+        for name in names:
+            numbers = _combined(packed.pop(name), base)
             table = packed[name.removesuffix(f"/{length}")] = np.full(length, numbers[0])
             table[differs] = numbers[1:]
     return packed
 
 
-def _combined(tables: Arrays, first: str) -> Arrays:
-    """Replace tables of the first one's type by their exclusive or with it, or back."""
-    base = tables[first]
-    alike = [name for name, t in tables.items() if t.dtype == base.dtype and name != first]
-    return tables | {n: (_bits(tables[n]) ^ _bits(base)).view(base.dtype) for n in alike}
+def _combined(numbers: NDArray[Any], base: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers, if they are others of the type of `base`, as the exclusive or with it."""
+    if numbers is base or numbers.dtype != base.dtype:
+        return numbers
+    return np.asarray((_bits(numbers) ^ _bits(base)).view(base.dtype))
 
 
 def _bits(table: NDArray[Any]) -> NDArray[Any]:

@@ -278,7 +278,7 @@ CALLS = [
     *((partial(MARKS.draw, bad, "ansi"), "board") for bad in (None, "", [0] * 3, [[0.5] * 3] * 3)),
     (lambda: gym.make_vec("TicTacToe-v0", 10**15), "num_envs memory"),
     # runs and the command line
-    (lambda: write_arrays(Path("a.npz"), {"a": np.array([{}], object)}), "Object"),
+    (lambda: write_arrays(Path("a.npz"), [("a", np.array([{}], object))]), "Object"),
     (lambda: evaluate("random", "TicTacToe-v0", {"side": "X"}, side="O"), "'O' env_kwargs 'X'"),
     # Learners, search and solver.
     (lambda: network().restore(network(network="0145").state_dict()), "2048 4×4"),

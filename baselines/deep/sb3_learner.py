@@ -5,14 +5,12 @@ What SB3 keeps private is used in this file alone, but for what `MaskedDQN` and 
 """
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import LinearSchedule, get_device, safe_mean
 
@@ -164,7 +162,7 @@ class SB3Learner(Learner):
         state["recent games"] = ended + [(np.nan, np.nan)] * (100 - len(ended))  # SB3 averages 100
         return {name: np.asarray(value) for name, value in state.items()}
 
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: State) -> None:
         model, games = self.model, self.envs.get_state()
         self.envs.set_state({n: state[f"games {n}"] for n in games} | {"game": games["game"]})
         for name, place in self._attributes().items():

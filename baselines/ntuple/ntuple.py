@@ -39,7 +39,6 @@ Deviations:
 
 import math
 from bisect import bisect
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Annotated, Any, ClassVar, Literal
@@ -64,7 +63,7 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import rows_of
 from tile_envs.sliding.packed.tables import CELL_MASK
 
-PER_ENTRY = {"weights", "errors", "sizes", "latest"}
+PER_ENTRY = "weights", "latest", "errors", "sizes"
 """Arrays of a checkpoint by entry; with averaging, `weights` are means, and `latest` learns."""
 
 
@@ -288,25 +287,27 @@ class NTuple(ValueAgent, Learner):
             state |= {"latest": self._numbers[:, 0], "samples": np.array(self.samples)}
         return state
 
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: State) -> None:
         names = [name.tobytes().decode(errors="replace") for name in (state["network"], self._name)]
         if names[0] != names[1]:
             raise UsageError("the checkpoint's network is {}, expected {}.".format(*names))
         self.weights_version += 1
         self.samples = int(state.get("samples", 0))  # first: it says which the weights are
         own = self.state_dict()
-        for name in PER_ENTRY & state.keys():
-            own[name][:] = state[name]
+        if not self.samples:
+            state.pop("latest", None)  # they are the weights
+        for name in (name for name in PER_ENTRY if name in state):
+            own[name][:] = state.pop(name)  # one by one: all of them may fill the memory
         self.iterations, self.moves = int(state["iterations"]), int(state["moves"])
         self.recent = state["recent returns"].copy()
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: State) -> None:
         if "weights" in state and state["weights"].dtype == np.float16:  # as it was exported
-            state = {**state, "weights": state["weights"] + self._initial}
+            state["weights"] = state["weights"] + self._initial
         super().restore(state)
 
     def export_state(self) -> State:
         """Return what weights have learned beyond their initial value, in half precision."""
-        left_out = PER_ENTRY | {"samples"}
+        left_out = {*PER_ENTRY, "samples"}
         kept = {name: a for name, a in self.state_dict().items() if name not in left_out}
         return kept | {"weights": in_half_precision(self._weights - self._initial)}

@@ -136,7 +136,7 @@ class Solution:
         arrays = {"game": np.frombuffer(self.game.to_json().encode(), np.uint8)}
         for part in PARTS:
             arrays |= {f"{part}_{key}": value for key, value in vars(getattr(self, part)).items()}
-        write_arrays(folder / FILE, arrays)
+        write_arrays(folder / FILE, arrays.items())
 
     @classmethod
     def load(cls, folder: Path, game: SlidingGame) -> "Solution":

@@ -1,7 +1,7 @@
 """Whole games, played side by side and then learned from: episodes, exploration, replay."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -162,7 +162,7 @@ class EpisodicLearner(ValueAgent, Learner):
         state = self._arrays() | {name: getattr(self, name) for name in COUNTERS}
         return {n: np.array(a) for n, a in (state | {"recent returns": self.recent}).items()}
 
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: State) -> None:
         for name, array in self._arrays().items():
             array[...] = state[name]
         self.iterations, self.games, self.moves = (int(state[name]) for name in COUNTERS)

@@ -5,7 +5,6 @@ number, so that a run that was interrupted ends where an uninterrupted one ends.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import asdict, make_dataclass, replace
 from pathlib import Path
 from pkgutil import resolve_name
@@ -125,8 +124,8 @@ class Learner(ABC):
         """Return all that has been learned, `iterations` included, in arrays that may change."""
 
     @abstractmethod
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state of equal names, shapes and dtypes, which `restore` checks."""
+    def load_state_dict(self, state: State) -> None:
+        """Take over a state of equal names, shapes and dtypes; large arrays are taken out of it."""
 
     @classmethod
     def new(cls, config: RunConfig, playing: bool = False) -> Self:
@@ -190,9 +189,10 @@ class Learner(ABC):
         """Return a state that is enough for playing, as small as it can be made."""
         return self.state_dict()
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: State) -> None:
         own = self.state_dict()
-        state = {name: own[name] for name in ADDED_LATER & own.keys()} | dict(state)
+        for name in ADDED_LATER & own.keys():
+            state.setdefault(name, own[name])
         if state.keys() != own.keys():
             held, expected = brief(sorted(state)), brief(sorted(own))
             raise UsageError(f"the checkpoint holds {held}, expected {expected}.")

@@ -67,7 +67,8 @@ def record(
     elif format == "npz":
         check_file(out, (".npz",), "arrays are")
         about = {"env_spec": env.spec.to_json(), "algorithm_name": name, "command": command}
-        write_arrays(out, transitions(played) | {n: np.array(text) for n, text in about.items()})
+        arrays = transitions(played) | {n: np.array(text) for n, text in about.items()}
+        write_arrays(out, arrays.items())
         after = "numpy.load reads them"
     else:
         _write_minari(out.as_posix(), played, env, name, command)

@@ -183,7 +183,7 @@ def test_hostile_weights_are_refused_in_one_line(deep, copied):
     assert "best.zip is no model" in refusal(load, path)
 
 
-PACKED = pack({"table": (np.arange(400_000) > 100_000) * 7})
+PACKED = dict(pack({"table": (np.arange(400_000) > 100_000) * 7}))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ PACKED = pack({"table": (np.arange(400_000) > 100_000) * 7})
     ],
 )
 def test_damaged_tables_are_refused_in_one_line(changes, tmp_path):
-    write_arrays(tmp_path / runs.CHECKPOINT, PACKED | changes)
+    write_arrays(tmp_path / runs.CHECKPOINT, (PACKED | changes).items())
     read = partial(runs.read_checkpoint, tmp_path, like={"table": np.zeros(400_000)})
     assert "checkpoint.npz is damaged" in refusal(read)
 

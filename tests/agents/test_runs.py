@@ -197,7 +197,7 @@ def test_tables_are_kept_without_what_has_not_been_used(tmp_path):
     state = {"table": table, "sizes of": sizes, "counts": counts, "few": np.arange(3)}
     state["errors"] = np.where(np.isnan(table), -3.5, 0.0)  # of the type and length of the first
     state["dense"], state["square"] = np.arange(n) * 1.0, np.zeros((n // 5, 5))
-    assert pack(state).keys() >= {"dense", "table/300001", "counts/600002"}
+    assert dict(pack(state)).keys() >= {"dense", "table/300001", "counts/600002"}
     runs.write_checkpoint(tmp_path, state)
     assert (tmp_path / "checkpoint.npz").stat().st_size < 5_200_000
     found = runs.read_checkpoint(tmp_path)
