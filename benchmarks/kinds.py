@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from baselines.agents import Task
-from baselines.evaluation import policies, sampled  # what takes long to import comes on first use
+from baselines.evaluation import exact, policies, sampled
+from baselines.search.compiled_expectimax import CompiledSearch
+from baselines.search.expectimax import Expectimax
+from baselines.search.placing import ValuePlacer
 from baselines.training.config import key_of, normal
 from benchmarks.results import SEED, Row, digest_of, made_now
 from benchmarks.training import Training, version_of
@@ -147,10 +150,6 @@ class Sampled(Experiment):
 
     def _decisive(self, games: Games) -> Row:
         """Return what of an evaluation decides its result."""
-        from baselines.search.compiled_expectimax import CompiledSearch
-        from baselines.search.expectimax import Expectimax
-        from baselines.search.placing import ValuePlacer
-
         usual = Games(0)._asdict()
         decisive: Row = {n: v for n, v in games._asdict().items() if v != usual[n]}
         decisive |= {"measure": "sampled", "measure_version": sampled.VERSION}
@@ -163,9 +162,6 @@ class Sampled(Experiment):
         return decisive
 
     def _play(self, seed: int, minutes: float | None, games: Games, runs: Path) -> list[Row]:
-        from baselines.search.expectimax import Expectimax
-        from baselines.search.placing import ValuePlacer
-
         training, cores = self.training, self._cores(games)
         player = training.train(seed, minutes, runs)
         agent, task, row = player.agent, player.task, {"cores": cores}
@@ -195,12 +191,10 @@ class Exact(Experiment):
 
     def rows(self, table: str) -> Iterator[Wanted]:
         """Yield a row for each seed and side."""
-        from baselines.evaluation.exact import VERSION
-
         training = self.training
         about = {"label": self.label, "env": training.env, "env_kwargs": training.options}
         for seed in range(self.seeds):
-            record = training.record(seed) | {"measure": "exact", "measure_version": VERSION}
+            record = training.record(seed) | {"measure": "exact", "measure_version": exact.VERSION}
             run = training.name(seed) if training.learns else ""
             for side in Task.of(training.env).game.sides or (None,):
                 name = about | {"seed": seed, "side": side}
@@ -209,12 +203,10 @@ class Exact(Experiment):
                 yield Wanted(table, self.label, name, of_side, make, run)
 
     def _evaluate(self, seed: int, side: str | None, runs: Path) -> list[Row]:
-        from baselines.evaluation.exact import evaluate_exactly
-
         training = self.training
         agent = training.train(seed, None, runs).agent
         options = {**(training.env_kwargs or {}), **({"side": side} if side else {})}
-        row = evaluate_exactly(agent, training.env, options)
+        row = exact.evaluate_exactly(agent, training.env, options)
         for column in ("agent", "env", "env_kwargs", "side"):
             del row[column]  # in the table they are what names the row
         seconds = float(training.progress(seed, runs)[-1]["seconds"]) if training.learns else 0.0
@@ -229,9 +221,7 @@ class Pairings(Experiment):
 
     def rows(self, table: str) -> Iterator[Wanted]:
         """Yield a row for each opponent."""
-        from baselines.evaluation.exact import VERSION
-
-        measure = {"measure": "pairing", "measure_version": VERSION}
+        measure = {"measure": "pairing", "measure_version": exact.VERSION}
         for other, training in self.agents.items():
             players = {"x": self.agents[self.label].record(SEED), "o": training.record(SEED)}
             name, make = {"x": self.label, "o": other}, partial(self._meet, other)

@@ -19,6 +19,7 @@ from baselines.players import Player, open_player
 from baselines.training import recording
 from baselines.training.config import RunConfig, key_of, normal
 from baselines.training.learner import learner_class
+from baselines.training.run import config_for, train
 from baselines.training.run_folder import CHECKPOINT, CONFIG, Run, read_progress
 from benchmarks.results import FOLDER, Row
 from tile_envs.errors import UsageError
@@ -77,8 +78,6 @@ class Training:
     @cached_property
     def config(self) -> RunConfig:
         """What decides its training, without recorded games."""
-        from baselines.training.run import config_for
-
         given = {"preset": self.preset, **self.settings}
         given |= {} if self.games is None else {"games": self.games}
         return config_for(self.agent, self.env, self.env_kwargs, **given)
@@ -150,8 +149,6 @@ class Training:
         Raises:
             ValueError: If the run has passed the budget, so that its agent at this budget is lost.
         """
-        from baselines.training.run import train
-
         if not self.learns:
             kwargs: Any = {"seed": seed, "agent_kwargs": self.settings}
             return open_player(self.agent, self.env, self.env_kwargs, **kwargs)

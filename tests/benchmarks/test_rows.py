@@ -394,7 +394,7 @@ def test_an_interrupted_training_leaves_no_row_and_is_resumed(tmp_path, monkeypa
 def test_a_run_that_has_passed_a_budget_makes_no_row_of_it(tmp_path, monkeypatch):
     each = anew(SMALL["ntuple"][0], games=None, minutes=(1e-9, 2e-9))
     agent = each.training.train(0, 2e-9, tmp_path).agent
-    monkeypatch.setattr("baselines.training.run.train", None)  # nothing is left to learn
+    monkeypatch.setattr("benchmarks.training.train", None)  # nothing is left to learn
     assert each.training.train(0, 2e-9, tmp_path).agent.games == agent.games
     failure, *_ = make_missing({"ntuple": [each]}, tmp_path / "results", tmp_path)
     assert re.search("^ntuple/small: .* 1e-09 minutes", failure)
