@@ -10,8 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from baselines.agents import LEARNERS, STRONG
+from baselines.players import open_player
+from baselines.viewing.film import write_film
+from baselines.viewing.moves import agent_game
 from benchmarks.experiments import GAME_2048, GAME_2584, TICTACTOE
+from benchmarks.figures import PICTURES
 from benchmarks.rows import Committed
 from benchmarks.tables import TABLES
 from benchmarks.tables.ladder import repository
@@ -35,9 +41,6 @@ MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 def write_pages() -> None:
     """Write all tables and pictures anew, new settings, and the film if its game has changed."""
-    from baselines.viewing.film import write_film
-    from benchmarks.figures import PICTURES
-
     address = repository()
     defaults = {agent: defaults_of(agent) for agent in LEARNERS}
     write_file(DEFAULTS, (json.dumps(defaults, indent=1) + "\n").encode())
@@ -56,9 +59,6 @@ def write_pages() -> None:
 
 def film(name: str) -> list[Any]:
     """Return the games of a film."""
-    from baselines.players import open_player
-    from baselines.viewing.moves import agent_game
-
     agent, env, seeds = FILMS[name]
     player = open_player(agent, env)
     return [agent_game(player, seed, {}) for seed in seeds]
@@ -66,8 +66,6 @@ def film(name: str) -> list[Any]:
 
 def is_current(path: Path, games: list[Any], speed: float, frames: int) -> bool:
     """Tell whether a film is of these games, by its comment."""
-    from PIL import Image
-
     with Image.open(path) as there:
         return bool(there.info.get("comment") == _comment(games, speed, frames).encode())
 
@@ -78,11 +76,7 @@ def _comment(games: list[Any], speed: float, frames: int) -> str:
 
 
 def fill(text: str, committed: Committed) -> str:
-    """Return a page with all its marked tables made anew.
-
-    Raises:
-        ValueError: If nobody makes a table that it names, or the rows of one are damaged.
-    """
+    """Return a page with all its marked tables made anew."""
 
     def filled(marked: re.Match[str]) -> str:
         begin, name, end = marked.groups()
