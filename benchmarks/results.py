@@ -59,11 +59,7 @@ def name_of(table: str, row: Mapping[str, Any]) -> Name:
 
 
 def read(folder: Path, table: str) -> dict[Name, Row]:
-    """Return the rows of a table by what names them, as text by column; none without a file.
-
-    Raises:
-        ValueError: If the file is damaged, or a key is not that of the row's record.
-    """
+    """Return the rows of a table by what names them, as text by column; none without a file."""
     path, rows = folder / f"{table}.csv", {}
     for row in read_rows(path) if path.exists() else ():
         wanted = (*NAMES[table], "record", "key")

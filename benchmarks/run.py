@@ -64,12 +64,7 @@ def in_process(wanted: Sequence[Wanted], runs: Path) -> Iterator[tuple[Wanted, l
 def make_missing(
     chosen: Experiments, results: Path, runs: Path, executor: Executor = in_process
 ) -> list[str]:
-    """Make the missing rows of the chosen experiments, and return what has failed.
-
-    Raises:
-        OSError: If the folder of the tables' files or that of the runs cannot be written to.
-        ValueError: If another process makes rows of one of these tables.
-    """
+    """Make the missing rows of the chosen experiments, and return what has failed."""
     for folder in (results, runs):
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder)  # before hours of training

@@ -102,9 +102,8 @@ class Training:
         settings = normal(self.settings)
         if self.learns:
             record |= {"games": self.config.games} if minutes is None else {"minutes": minutes}
-            defaults = defaults_of(self.agent)
-            settings = normal(self.config.settings)
-            settings = {n: v for n, v in settings.items() if n not in defaults or v != defaults[n]}
+            usual, settings = defaults_of(self.agent), normal(self.config.settings)
+            settings = {n: value for n, value in settings.items() if value != usual[n]}
         if self.agent == STRONG:
             checkpoint = STRONG_FOLDER / Task.of(self.env).game.name / CHECKPOINT
             record["network"] = hashlib.sha256(checkpoint.read_bytes()).hexdigest()
@@ -144,10 +143,8 @@ class Training:
     def train(self, seed: int, minutes: float | None, runs: Path) -> Player:
         """Return the agent, if it learns trained up to a budget, and no further.
 
-        The budget is in minutes of learning; None is that in games.  An unfinished run is resumed.
-
-        Raises:
-            ValueError: If the run has passed the budget, so that its agent at this budget is lost.
+        The budget is in minutes of learning; None is that in games.  An unfinished run is resumed;
+        of one that has passed the budget, the agent at this budget is lost: that is an error.
         """
         if not self.learns:
             kwargs: Any = {"seed": seed, "agent_kwargs": self.settings}
