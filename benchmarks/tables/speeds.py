@@ -6,7 +6,7 @@ from benchmarks.results import Row
 from benchmarks.rows import Committed, group
 from benchmarks.speed.environments import GAMES, JAX, LARGE
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
-from benchmarks.tables.table import Columns, Table, made_with, number, number_of, table
+from benchmarks.tables.table import Columns, Table, commits_and_days, number, number_of, table
 
 ORDER = [*GAMES, *LARGE]
 SIZES = ("8", "64", "256", "1024", "4096", "16384", "65536")  # of games at once, as columns
@@ -51,7 +51,8 @@ def _side_by_side(
 
 
 def _notes(rows: Sequence[Row]) -> list[str]:
-    return [f"Measured with {made_with(rows)}."]
+    processors = dict.fromkeys(row["processor"] or "processor not recorded" for row in rows)
+    return [f"Measured with {', '.join([*processors, *commits_and_days(rows)])}."]
 
 
 def _name(row: Row) -> str:
@@ -68,9 +69,8 @@ def _by_game(row: Row) -> tuple[int, bool]:
 
 def by_size(committed: Committed) -> Table:
     """Return the speeds by the number of games at once, ours with each engine."""
-    rows = sorted(
-        (row for row in committed.rows("speed") if row["num_envs"] in SIZES), key=_by_game
-    )
+    rows = [row for row in committed.rows("speed") if row["num_envs"] in SIZES]
+    rows.sort(key=_by_game)
     columns: Columns = [("game", "game"), ("package", lambda rows: _name(rows[0]))]
     return _side_by_side(rows, ("game", "package", "kind"), columns, number_of("num_envs"))
 

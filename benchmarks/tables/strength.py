@@ -26,7 +26,7 @@ from benchmarks.rows import (
     settings_of,
     trained,
 )
-from benchmarks.tables.table import Columns, Table, number, number_of, percent, table
+from benchmarks.tables.table import Columns, Table, number, number_of, table
 
 KINDS = ("n-tuple network", "CNN", "pattern embeddings")
 PUBLISHED = {
@@ -90,17 +90,6 @@ def with_half(
     return f"{write(mean_of(rows, column))} ± {write((high - low) / 2)}"
 
 
-def _range(values: Sequence[float], write: Callable[[float], str]) -> str:
-    """Return the lowest and the highest of several values; nothing of one."""
-    return f"{write(min(values))} to {write(max(values))}" if values[1:] else ""
-
-
-def _spread(values: Sequence[float]) -> str:
-    """Return a fraction: the mean over seeds, and their range."""
-    spread = _range(values, percent)
-    return f"{percent(fmean(values))} ({spread})" if spread else percent(values[0])
-
-
 def largest_tile(rows: Sequence[Row], fraction: float) -> tuple[int, list[float]]:
     """Return the largest tile that a fraction of the games reached; of each row, how many did."""
     fractions = [reached(row) for row in rows]
@@ -109,14 +98,15 @@ def largest_tile(rows: Sequence[Row], fraction: float) -> tuple[int, list[float]
 
 
 def _top(rows: Sequence[Row]) -> str:
-    """Return the largest tile that a tenth of the games reached, and how many did."""
+    """Return the largest tile that a tenth of the games reached; how many did, with the range."""
     tile, shares = largest_tile(rows, 0.1)
-    return f"{tile} in {_spread(shares)}"
+    over_seeds = f" ({min(shares):.1%} to {max(shares):.1%})" * bool(shares[1:])
+    return f"{tile} in {fmean(shares):.1%}{over_seeds}"
 
 
 MEAN: Columns = (
     ("mean", lambda rows: number(mean_of(rows))),
-    ("95 % interval", lambda rows: _range(bounds(rows), number)),
+    ("95 % interval", lambda rows: " to ".join(map(number, bounds(rows)))),
 )
 SEARCHED: Columns = (("trained", trained), ("search", lambda rows: search_name(rows[0])))
 """What lines say of learners, each the rows of its seeds."""

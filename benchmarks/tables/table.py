@@ -49,22 +49,12 @@ def commits_and_days(rows: Iterable[Row]) -> tuple[str, str]:
     return named, f"{days[0]} to {days[-1]}" if days[1:] else "".join(days)
 
 
-def made_with(rows: Sequence[Row]) -> str:
-    """Return the processors, commits and days that made rows: "CPU, a1b2c3d, 2026-11-29"."""
-    processors = dict.fromkeys(row["processor"] or "processor not recorded" for row in rows)
-    return ", ".join([*processors, *commits_and_days(rows)]) if rows else ""
-
-
 def number(value: Any) -> str:
     """Return a number with separators, another text as it is, and nothing for nothing."""
     try:
         return f"{float(value):,.0f}"
     except (TypeError, ValueError):
         return str(value or "")
-
-
-def percent(fraction: float) -> str:
-    return f"{fraction:.1%}"
 
 
 def number_of(column: str) -> Callable[[Row | Sequence[Row]], str]:
