@@ -13,7 +13,6 @@ def report() -> None:
 
 
 def main() -> None:
-    """Run the command that was typed."""
     with handle_errors("; the same command continues"):
         # A signal may come while these are imported.
         from tile_envs.errors import extra

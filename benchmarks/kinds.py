@@ -49,7 +49,6 @@ class Wanted:
 
     @cached_property
     def key(self) -> str:
-        """The key of the row."""
         return key_of(self.record)
 
     def __str__(self) -> str:
@@ -131,7 +130,6 @@ class Sampled(Experiment):
     seeds: int = 1
 
     def rows(self, table: str) -> Iterator[Wanted]:
-        """Yield a row for each seed, budget and kind of games."""
         training, budgets = self.training, self.training.minutes or (None,)
         about: Row = {"label": self.label, "agent": training.agent, "env": training.env}
         about["env_kwargs"] = training.options
@@ -190,7 +188,6 @@ class Exact(Experiment):
     seeds: int = 1
 
     def rows(self, table: str) -> Iterator[Wanted]:
-        """Yield a row for each seed and side."""
         training = self.training
         about = {"label": self.label, "env": training.env, "env_kwargs": training.options}
         for seed in range(self.seeds):
@@ -220,7 +217,6 @@ class Pairings(Experiment):
     agents: Mapping[str, Training]
 
     def rows(self, table: str) -> Iterator[Wanted]:
-        """Yield a row for each opponent."""
         measure = {"measure": "pairing", "measure_version": exact.VERSION}
         for other, training in self.agents.items():
             players = {"x": self.agents[self.label].record(SEED), "o": training.record(SEED)}
@@ -260,7 +256,6 @@ class Measure(Experiment):
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def rows(self, table: str) -> Iterator[Wanted]:
-        """Yield all rows that can be made here."""
         record = {"measure": self.path, "options": normal(self.options)}
         record["code"] = digest_of(*self.code, f"benchmarks.{self.path}")
         yield Wanted(table, self.label, {}, record, self._measure, table)
@@ -274,7 +269,6 @@ class Trained(Experiment):
     """What the programs of a library learn; see `libraries.table`."""
 
     def rows(self, table: str) -> Iterator[Wanted]:
-        """Yield a row for each program, if the library is installed."""
         from benchmarks.libraries.table import PROGRAMS
 
         for program in PROGRAMS:

@@ -58,7 +58,6 @@ def write_pages() -> None:
 
 
 def film(name: str) -> list[Any]:
-    """Return the games of a film."""
     agent, env, seeds = FILMS[name]
     player = open_player(agent, env)
     return [agent_game(player, seed, {}) for seed in seeds]

@@ -128,7 +128,6 @@ def reached(row: Mapping[str, Any]) -> dict[int, float]:
 
 
 def search_name(row: Row) -> str:
-    """Return what is searched for a move."""
     time, drawn, tile = map(row.get, ("milliseconds", "samples", "downgrade"))
     searched = f"≤ {float(time):g} ms" if time else f"{row['depth']}-ply" if row["depth"] else ""
     searched += f", {drawn} drawn" if str(drawn or 0) != "0" else ""
@@ -136,7 +135,6 @@ def search_name(row: Row) -> str:
 
 
 def looks_ahead(row: Row) -> bool:
-    """Return whether a search looked further ahead than one move."""
     return (row.get("depth") or "1") != "1"
 
 

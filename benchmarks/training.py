@@ -34,7 +34,6 @@ changes those of the rows that are to be made with it.
 
 
 def version_of(kind: Any) -> int:
-    """Return the version of the results of a class."""
     return int(getattr(kind, "version", 1))
 
 
@@ -72,7 +71,6 @@ class Training:
 
     @property
     def learns(self) -> bool:
-        """Whether the agent is trained."""
         return self.agent in LEARNERS
 
     @cached_property
@@ -84,12 +82,10 @@ class Training:
 
     @property
     def options(self) -> Row:
-        """The environment's options."""
         return dict(self.config.env_kwargs if self.learns else self.env_kwargs or {})
 
     @property
     def threads(self) -> int:
-        """The number of threads with which it learns."""
         return int(self.config.settings.get("threads", 1)) if self.learns else 1
 
     def record(self, seed: int, minutes: float | None = None) -> Row:
@@ -123,7 +119,6 @@ class Training:
         return "-".join([*words, key_of(self.record(seed, self.last))])
 
     def progress(self, seed: int, runs: Path) -> list[Row]:
-        """Return the lines of the progress of a run."""
         return read_progress(runs / self.name(seed))
 
     def learned(self, seed: int, runs: Path, with_curve: bool) -> Row:
@@ -180,7 +175,6 @@ class Recording:
     episodes: int
 
     def record(self) -> Row:
-        """Return what decides the games."""
         player = self.player.record(0, self.player.last)
         return {"player": player, "episodes": self.episodes, "version": recording.VERSION}
 

@@ -11,7 +11,6 @@ from benchmarks.results import Row
 
 
 def measure(boards: Mapping[str, Sequence[tuple[int, int]]]) -> list[Row]:
-    """Solve games, each once."""
     tasks = (Task.of(env, {"shape": shape}) for env, shapes in boards.items() for shape in shapes)
     return [_solve(task.game) for task in tasks]
 

@@ -24,7 +24,6 @@ def commands(committed: Committed) -> Table:
 
 
 def manual(committed: Committed, env_id: str) -> str:
-    """Return the docstring of an environment."""
     return inspect.getdoc(type(gym.make(env_id).unwrapped)) or ""
 
 

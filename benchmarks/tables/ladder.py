@@ -62,7 +62,6 @@ def ladder(committed: Committed) -> Table:
 
 
 def recipes(committed: Committed) -> str:
-    """Return the commands of all rungs, each under a heading."""
     return "\n\n".join(f"## {r['recipe']}\n\n```bash\n{_commands(r)}\n```" for r in RUNGS)
 
 

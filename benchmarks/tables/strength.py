@@ -77,7 +77,6 @@ def _learner(rows: Sequence[Row]) -> str:
 
 
 def player(rows: Sequence[Row]) -> str:
-    """Return what plays, in a few words."""
     name = kind(rows[0])
     return name if rows[0]["agent"] == "ntuple" else f"{rows[0]['agent'].upper()}, {name}"
 
