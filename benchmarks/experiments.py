@@ -57,20 +57,17 @@ def _learner(
 
 ALONE, CLOSELY = (Games(1_000),), (Games(10_000),)
 SEARCHES = (Games(1_000), Games(300, depth=2), Games(100, depth=3))
-IN_DEPTH = SEARCHES[1], Games(300, depth=3)
 DOWNGRADED = Games(100, depth=3, downgrade=16384)
-A_MILLISECOND = Games(100, depth=10, milliseconds=1)
 TWO_CORES = {"threads": 2}
 LARGER: Options = {**TWO_CORES, "network": "5x6"}
 LARGEST: Options = {**LARGER, "values": 24}
 PLAIN: Options = {"half_games": 0, "averaging": 0.0}
 ALWAYS_RESTARTS: Options = {"network": "5x6", "restart": 1.0, **PLAIN}
-NEVER_RESTARTS: Options = {"restart": 0, **PLAIN}
 ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 STRONGEST = _learner(
     "two cores, 1 and 3 appear",
     GAME_2584,
-    (*CLOSELY, *IN_DEPTH, A_MILLISECOND._replace(episodes=300)),
+    (*CLOSELY, Games(300, depth=2), Games(300, depth=3), Games(300, depth=10, milliseconds=1)),
     env_kwargs=ONE_AND_THREE,
     settings={**LARGER, "values": 20, "restart": 0},
     minutes=(1, 10, 30),
@@ -216,7 +213,7 @@ ADVERSARY = (
         )
         for env, options, settings, games in (
             (GAME_2048, {}, ALWAYS_RESTARTS, 10_000),
-            (GAME_2584, ONE_AND_THREE, NEVER_RESTARTS, 100_000),
+            (GAME_2584, ONE_AND_THREE, {"restart": 0, **PLAIN}, 100_000),
         )
         for placer in PLACED
     ),
@@ -256,23 +253,22 @@ EXPERIMENTS: Experiments = {
 }
 
 
-def select(chosen: Sequence[str], experiments: Experiments = EXPERIMENTS) -> Experiments:
+def select(chosen: Sequence[str]) -> Experiments:
     """Return the experiments of these names, each a table, a label, or both as "TABLE/LABEL".
 
     Without names, these are all experiments.
     """
     selected: dict[str, list[Experiment]] = {}
-    known: set[str] = set()
-    for table, listed in experiments.items():
+    unknown = {*chosen}
+    for table, listed in EXPERIMENTS.items():
         for each in listed:
             names = {table, each.label, f"{table}/{each.label}"}
             if not chosen or names & {*chosen}:
                 selected.setdefault(table, []).append(each)
-            known |= names
-    for name in chosen:
-        if name not in known:
-            raise UsageError(
-                f"there is no {name!r}: expected a table ({', '.join(experiments)}), or a label "
-                f"such as {NTUPLE[-1].label!r}; `run --list` shows all."
-            )
+            unknown -= names
+    if unknown:
+        raise UsageError(
+            f"there is no {min(unknown)!r}: expected a table ({', '.join(EXPERIMENTS)}), or a "
+            f"label such as {NTUPLE[-1].label!r}; `run --list` shows all."
+        )
     return selected
