@@ -95,11 +95,7 @@ def train(args: Args) -> tuple[Agent, dict[str, float]]:
     boards, infos = envs.reset(seed=args.seed)
     # What each step of all games was: s, a, R, S, and whether the game ended.
     states, following = (np.zeros((*size, *boards.shape[1:]), boards.dtype) for _ in range(2))
-    actions, rewards, ends = (
-        np.zeros(size, np.int64),
-        np.zeros(size, np.float32),
-        np.zeros(size, bool),
-    )
+    actions, rewards, ends = (np.zeros(size, kind) for kind in (np.int64, np.float32, bool))
     steps, used, illegal, loss = 0, 0.0, 0, torch.tensor(torch.nan)
     began, printed = time.process_time(), time.time()
     while used < 1:
@@ -114,10 +110,7 @@ def train(args: Args) -> tuple[Agent, dict[str, float]]:
         steps, illegal = steps + n, illegal + int(infos["illegal"].sum())
         if steps >= n * args.learning_starts:
             filled = min(steps // n, args.buffer_steps)
-            drawn = (
-                rng.integers(filled, size=args.batch_size),
-                rng.integers(n, size=args.batch_size),
-            )
+            drawn = tuple(rng.integers(high, size=args.batch_size) for high in (filled, n))
             targets, goes_on = torch.as_tensor(args.reward_scale * rewards[drawn]), ~ends[drawn]
             with torch.no_grad():
                 best = target(following[drawn][goes_on]).amax(1)
