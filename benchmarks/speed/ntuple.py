@@ -22,7 +22,8 @@ from benchmarks.rows import group
 from benchmarks.speed.turns import OURS, TDL2048, now, statistics_of
 from tile_envs.errors import UsageError
 
-ENV = "Tiles2048-v0"
+ENV, NETWORK = "Tiles2048-v0", "4x6"
+TAUGHT = 20_000  # games from which the networks that play have learned
 FORWARD = {"direction": "forward", "trace_decay": 0.0, "restart": 0.0}
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "TD(0)": FORWARD | {"method": "td", "learning_rate": 0.1},
@@ -58,21 +59,18 @@ Program = Callable[[Work, int], tuple[int, float]]
 """Does a work with so many games; returns the moves and the CPU time in seconds."""
 
 
-def measure(
-    turns: int, network: str = "4x6", works: Sequence[Work] = WORKS, taught: int = 20_000
-) -> list[Row]:
+def measure(turns: int) -> list[Row]:
     """Measure in alternation moves per second of CPU time, all threads and kernel time included.
 
-    It is that of the games that a long list has more than a short one.  The networks that play have
-    learned from `taught` games.
+    It is that of the games that a long list has more than a short one.
     """
     began = now()
     values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        programs = {(OURS, ""): _ours(network, taught)} | _theirs(network, taught, folder)
+        programs = {(OURS, ""): _ours()} | _theirs(folder)
         pairs = [
             (work, *names, program)
-            for work in works
+            for work in WORKS
             for names, program in programs.items()
             if work.depth > 1 or not names[1]
         ]
@@ -81,25 +79,25 @@ def measure(
         for _ in range(turns):
             for work, package, options, program in pairs:
                 (before, start), (after, end) = (program(work, n) for n in (work.short, work.long))
-                name = f"{network} {work.name}"
+                name = f"{NETWORK} {work.name}"
                 values[name, package, options].append((after - before) / (end - start))
-    columns = ("measure", "package", "options", "run")
     rows = [
-        dict(zip(columns, (*names, began), strict=True)) | statistics_of(speeds)
-        for names, speeds in values.items()
+        {"measure": name, "package": package, "options": options, "run": began}
+        | statistics_of(speeds)
+        for (name, package, options), speeds in values.items()
     ]
     groups = group(rows, "measure", "package")
     return [max(of_package, key=lambda row: float(row["value"])) for of_package in groups]
 
 
-def _ours(network: str, taught: int) -> Program:
+def _ours() -> Program:
     @cache
     def learned(method: str) -> NTuple:
-        return _learn(_learner(network, method), taught)
+        return _learn(_learner(method), TAUGHT)
 
     def program(work: Work, games: int) -> tuple[int, float]:
         method, depth = work.method, work.depth
-        learner = learned(method) if depth else _learner(network, method, min(games, 500))
+        learner = learned(method) if depth else _learner(method, min(games, 500))
         began = time.process_time()
         if depth == 0:
             moves = _learn(learner, games).moves
@@ -119,7 +117,7 @@ def _learn(learner: NTuple, games: int) -> NTuple:
     return learner
 
 
-def _theirs(network: str, taught: int, folder: str) -> dict[tuple[str, str], Program]:
+def _theirs(folder: str) -> dict[tuple[str, str], Program]:
     """Return TDL2048+ with each of its transposition tables, by name and options."""
     path = os.environ.get("TDL2048") or shutil.which("tdl2048")
     if not path:
@@ -129,7 +127,7 @@ def _theirs(network: str, taught: int, folder: str) -> dict[tuple[str, str], Pro
 
     def run(method: str, *options: str) -> tuple[int, float]:
         rate = str(METHODS[method]["learning_rate"])
-        command = [path, "-n", f"{network}patt", "-a", rate, "-s", "0", *options]
+        command = [path, "-n", f"{NETWORK}patt", "-a", rate, "-s", "0", *options]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -142,7 +140,7 @@ def _theirs(network: str, taught: int, folder: str) -> dict[tuple[str, str], Pro
     @cache
     def learned(method: str) -> str:
         file = f"{folder}/{method}.w"
-        run(method, "-t", f"1x{taught}", "-o", file)
+        run(method, "-t", f"1x{TAUGHT}", "-o", file)
         return file
 
     def program(table: Sequence[str], work: Work, games: int) -> tuple[int, float]:
@@ -154,6 +152,6 @@ def _theirs(network: str, taught: int, folder: str) -> dict[tuple[str, str], Pro
     return {(TDL2048, " ".join(table)): partial(program, table) for table in CACHES}
 
 
-def _learner(network: str, method: str, iteration_games: int = 500) -> NTuple:
-    settings = NTuple.Settings(network=network, iteration_games=iteration_games, **METHODS[method])
+def _learner(method: str, iteration_games: int = 500) -> NTuple:
+    settings = NTuple.Settings(network=NETWORK, iteration_games=iteration_games, **METHODS[method])
     return NTuple(Task.of(ENV).game, seed=0, settings=settings)
