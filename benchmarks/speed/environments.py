@@ -37,17 +37,13 @@ def measure(
     to the number of cores.
     """
     others = [peer for peer in installed() if peers and peer.game in games]
+    batches: dict[str, Any] = {e: partial(_vector, engine=e) for e in ("numpy", "numba")}
+    batches |= {JAX: twin} if find_spec("jax") else {}
     ours: list[Peer] = []
     for game in games:
         for n in sorted({*sizes, *(peer.num_envs for peer in others if peer.game == game)}):
-            if n == 1:
-                ours.append(Peer(OURS, game, "single", n, partial(_single, game)))
-            else:
-                ours += [
-                    Peer(OURS, game, e, n, partial(_vector, game, e)) for e in ("numpy", "numba")
-                ]
-                if find_spec("jax"):
-                    ours.append(Peer(OURS, game, JAX, n, partial(twin, game)))
+            kinds = {"single": _single} if n == 1 else batches
+            ours += [Peer(OURS, game, kind, n, partial(make, game)) for kind, make in kinds.items()]
     candidates = [*ours, *others]
     if threads:
         candidates = [
@@ -63,7 +59,7 @@ def _options(game: str) -> dict[str, Any]:
     return {"id": GAMES["2048"], "shape": LARGE[game]} if game in LARGE else {"id": GAMES[game]}
 
 
-def _vector(game: str, engine: str, num_envs: int, **options: Any) -> Play:
+def _vector(game: str, num_envs: int, engine: str, **options: Any) -> Play:
     envs: Any = gym.make_vec(**_options(game), num_envs=num_envs, engine=engine, **options)
     envs.reset(seed=0)
     envs.action_space.seed(0)
