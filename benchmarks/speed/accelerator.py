@@ -2,7 +2,7 @@
 
 Steps are those of `environments`, in calls of 64 ticks; the speed is the median of three turns, by
 the clock, or on a CPU (JAX_PLATFORMS=cpu) by CPU time.  First, a million steps are compared with
-numpy's.  On an accelerator PPO learns 2048, too, and plays 1,000 games on the numpy engine.
+numpy's.  On an accelerator PPO learns 2048, too, and plays 1,000 games as all agents do.
 """
 
 import time
@@ -12,12 +12,15 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+import jax
 import numpy as np
 
+from baselines.evaluation import sampled
 from benchmarks.results import Row, processor
 from benchmarks.speed.environments import twin
 from benchmarks.speed.peers import Play, installed
 from benchmarks.speed.turns import OURS, now, statistics_of
+from tile_envs.jax import halves, make
 
 SIZES = (1 << 20, 1 << 14, 1 << 17, 1 << 10)  # the most informative first
 GAMES = ("2048", "2048, 5×5", "2584", "tic-tac-toe")
@@ -27,8 +30,6 @@ PPO = {"num_envs": 8192, "num_minibatches": 16, "learning_rate": 1e-3}  # keeps 
 
 def measure(sizes: Sequence[int] = SIZES, seconds: float = 200, minutes: float = 5) -> list[Row]:
     """Measure speeds as long as there are seconds left; on an accelerator, PPO for minutes."""
-    import jax
-
     about: Row = {"device": jax.devices()[0].device_kind, "jax": jax.__version__, "run": now()}
     if is_cpu := about["device"] == "cpu":
         about["device"] = processor()
@@ -37,16 +38,12 @@ def measure(sizes: Sequence[int] = SIZES, seconds: float = 200, minutes: float =
     return [about | row for row in (rows if is_cpu else [*rows, ppo(minutes)])]
 
 
-def same_steps(n: int, steps: int) -> int:
-    """Play random actions here and in numpy; return how many steps are the same, or fail."""
-    import jax
-
-    from tile_envs.jax import halves, make
-
+def same_steps(n: int, steps: int) -> None:
+    """Play random actions here and in numpy, and fail if a step is not the same."""
     env, seeds = make("Tiles2048-v0", max_illegal=2**31 - 1), np.arange(n, dtype=np.uint64) << 32
     actions = np.random.default_rng(0).integers(4, size=(steps, n))
-    play = jax.jit(partial(jax.lax.scan, jax.vmap(env.step)))
-    after, taken = play(jax.vmap(env.begin)(halves(seeds)), actions)
+    run = jax.jit(partial(jax.lax.scan, jax.vmap(env.step)))
+    after, taken = run(jax.vmap(env.begin)(halves(seeds)), actions)
     parts = map(np.asarray, (taken.observation, taken.reward, taken.terminated))
     state = env.game.begin(seeds)
     for *ours, of_games in zip(*parts, actions, strict=True):
@@ -55,7 +52,6 @@ def same_steps(n: int, steps: int) -> int:
         assert all(map(np.array_equal, ours, theirs))
     assert np.array_equal(after.stream.to_numpy(), state.streams)
     assert np.array_equal(after.score.to_numpy(), state.scores)
-    return n * steps
 
 
 def speeds(sizes: Sequence[int], seconds: float, clock: Any) -> Iterator[Row]:
@@ -65,12 +61,12 @@ def speeds(sizes: Sequence[int], seconds: float, clock: Any) -> Iterator[Row]:
     candidates += dict.fromkeys((peer.package, peer.game, peer.make) for peer in theirs)
     for n in sizes:
         made: list[tuple[Row, Any, list[float]]] = []
-        for package, game, make in candidates:
+        for package, game, make_play in candidates:
             if time.time() > until:
                 continue
             row = {"package": package, "package_version": version(package), "game": game}
             try:
-                play: Play = make(n)
+                play: Play = make_play(n)
                 play(1)
                 made.append((row | {"num_envs": n}, play, []))
             except Exception:  # a broken peer must not cost the others their rows
@@ -87,16 +83,12 @@ def speeds(sizes: Sequence[int], seconds: float, clock: Any) -> Iterator[Row]:
 
 
 def ppo(minutes: float) -> Row:
-    """Let PPO learn 2048, and play 1,000 games on the numpy engine."""
+    """Let PPO learn 2048, and play 1,000 games as all agents do."""
     from benchmarks.libraries.purejax_ppo import Args, train
 
     args = Args(minutes=minutes, **PPO)
     agent, metrics = train(args)
-    game: Any = agent.env.game
-    state = game.begin(np.arange(1_000) + (1 << 40))
-    while not state.over.all():
-        boards, masks = game.observe(state)[0], game.masks(state)
-        state, _ = game.step(state, agent.predict(boards, masks))
+    scores = sampled.play(agent, args.env_id, episodes=1_000).returns
     row = {"package": "PPO", "game": "2048", "num_envs": args.num_envs, "minutes": minutes}
-    row |= {"value": float(f"{metrics['steps/s']:.4g}"), "mean": float(state.scores.mean())}
+    row |= {"value": float(f"{metrics['steps/s']:.4g}"), "mean": float(scores.mean())}
     return row | {"steps": agent.steps}
