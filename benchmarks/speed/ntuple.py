@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -65,26 +64,24 @@ def measure(turns: int) -> list[Row]:
     It is that of the games that a long list has more than a short one.
     """
     began = now()
-    values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         programs = {(OURS, ""): _ours()} | _theirs(folder)
-        pairs = [
-            (work, *names, program)
+        pairs: list[tuple[Work, str, str, Program, list[float]]] = [
+            (work, *names, program, [])
             for work in WORKS
             for names, program in programs.items()
             if work.depth > 1 or not names[1]
         ]
-        for work, *_, program in pairs:  # compiled loops are in memory from now on
+        for work, *_, program, _ in pairs:  # compiled loops are in memory from now on
             program(work, work.short)
         for _ in range(turns):
-            for work, package, options, program in pairs:
+            for work, *_, program, speeds in pairs:
                 (before, start), (after, end) = (program(work, n) for n in (work.short, work.long))
-                name = f"{NETWORK} {work.name}"
-                values[name, package, options].append((after - before) / (end - start))
+                speeds.append((after - before) / (end - start))
     rows = [
-        {"measure": name, "package": package, "options": options, "run": began}
+        {"measure": f"{NETWORK} {work.name}", "package": package, "options": options, "run": began}
         | statistics_of(speeds)
-        for (name, package, options), speeds in values.items()
+        for work, package, options, _, speeds in pairs
     ]
     groups = group(rows, "measure", "package")
     return [max(of_package, key=lambda row: float(row["value"])) for of_package in groups]
