@@ -76,9 +76,7 @@ class Searcher:
 def train(env_id="Tiles2048-v0", seed=0, num_simulations=16, **settings):
     args = purejax_ppo.Args(env_id=env_id, seed=seed, **settings)
     agent, _ = purejax_ppo.train(args)
-    searcher = Searcher(make(env_id), agent, num_simulations, args.gamma)
-    searcher.steps = agent.steps
-    return searcher
+    return Searcher(make(env_id), agent, num_simulations, args.gamma)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group
-from benchmarks.speed.environments import GAMES, JAX, LARGE
+from benchmarks.speed.environments import GAMES, JAX, LARGE, SIZES
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
 from benchmarks.tables.table import Columns, Table, commits_and_days, number, number_of, table
 
 ORDER = [*GAMES, *LARGE]
-SIZES = ("8", "64", "256", "1024", "4096", "16384", "65536")  # of games at once, as columns
 NOISY = 1.5  # the highest turn to the lowest, from which on a median is marked by ~
 
 
@@ -68,8 +67,7 @@ def _by_game(row: Row) -> tuple[int, bool]:
 
 
 def by_size(committed: Committed) -> Table:
-    """Return the speeds by the number of games at once, ours with each engine."""
-    rows = [row for row in committed.rows("speed") if row["num_envs"] in SIZES]
+    rows = [row for row in committed.rows("speed") if int(row["num_envs"]) in SIZES[1:]]
     rows.sort(key=_by_game)
     columns: Columns = [("game", "game"), ("package", lambda rows: _name(rows[0]))]
     return _side_by_side(rows, ("game", "package", "kind"), columns, number_of("num_envs"))
@@ -149,8 +147,6 @@ def sb3(committed: Committed) -> Table:
 
 
 def libraries(committed: Committed) -> Table:
-    """Return what the program of each library has learned, beside random play."""
-
     def result(row: Row, column: str) -> str:
         value = float(row[column])  # of tic-tac-toe between -1 and 1
         return f"{value:.3f}" if row["env"] == "TicTacToe-v0" else number(value)

@@ -7,10 +7,8 @@ from typing import Any
 from benchmarks.results import Row
 from benchmarks.rows import MARK, mark
 
-Cell = str | Callable[[Any], str]
-"""A column of a row, or of the first of several; or a function of what a line shows."""
-Columns = Sequence[tuple[str, Cell]]
-"""The headings of a table, each with the cells below it."""
+Columns = Sequence[tuple[str, str | Callable[[Any], str]]]
+"""Headings, each with the cells below it: a column of a row, or a function of what a line shows."""
 NOTE = "† Stale: settings, versions or code have changed since this result."
 
 
