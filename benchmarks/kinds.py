@@ -168,7 +168,6 @@ class Sampled(Experiment):
             is_own = games.placer == OWN_VALUES
             options["placer"] = ValuePlacer(agent, task.game) if is_own else games.placer
         if training.learns:
-            row |= {"threads": training.threads}
             row |= training.learned(seed, runs, with_curve=games == self.evaluations[0])
         if games.searches:
             search: Row = {"threads": cores, "samples": games.samples}
@@ -224,21 +223,19 @@ class Pairings(Experiment):
             yield Wanted(table, self.label, name, measure | players, make, table)
 
     def _meet(self, other: str, runs: Path) -> list[Row]:
-        shares = policies.outcome(
-            self._policy(self.label, "X", runs), self._policy(other, "O", runs)
-        )
+        x, o = self._policy(self.label, "X", runs), self._policy(other, "O", runs)
+        shares = policies.outcome(x, o)
         return [{"x_wins": shares.win, "draws": shares.draw, "o_wins": shares.loss}]
 
     def _policy(self, label: str, side: str, runs: Path) -> Any:
-        if (runs, label, side) not in _policies:
+        if (runs, label) not in _policies:
             agent = self.agents[label].train(SEED, None, runs).agent
-            for each in ("X", "O"):
-                _policies[runs, label, each] = policies.policy_of(agent, each)
-        return _policies[runs, label, side]
+            _policies[runs, label] = {each: policies.policy_of(agent, each) for each in "XO"}
+        return _policies[runs, label][side]
 
 
-_policies: dict[tuple[Path, str, str], Any] = {}
-"""By runs, label and side: an agent of a table of pairings is asked once in a process."""
+_policies: dict[tuple[Path, str], dict[str, Any]] = {}
+"""By runs and label, then by side: an agent of a table of pairings is asked once in a process."""
 
 
 @dataclass(frozen=True)

@@ -122,10 +122,10 @@ class Training:
         return read_progress(runs / self.name(seed))
 
     def learned(self, seed: int, runs: Path, with_curve: bool) -> Row:
-        """Return the games and moves of a run, and its curve: (minutes, moves, mean score)."""
+        """Return threads, games and moves of a run, and its curve: (minutes, moves, mean score)."""
         lines = self.progress(seed, runs)
-        moves = max(map(_moves, lines))  # the last line may be a test alone
-        row: Row = {"games_learned": int(lines[-1]["games"]), "moves_learned": moves}
+        row: Row = {"threads": self.threads, "games_learned": int(lines[-1]["games"])}
+        row["moves_learned"] = max(map(_moves, lines))  # the last line may be a test alone
         if with_curve:
             lines = [line for line in lines if math.isfinite(float(line.get("return") or "nan"))]
             row["curve"] = []
