@@ -16,7 +16,6 @@ Options = Mapping[str, Any]
 GAME_2048, GAME_2584, TICTACTOE = "Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"
 
 # Agents that are not trained, sampled; random play also in the variant of a beginner's article.
-
 BEGINNERS = {"spawn": {2: 0.8, 4: 0.2}, "start_tiles": [2, 2]}
 AGENTS = (
     Sampled("random, article", Training("random", GAME_2048, BEGINNERS), (Games(1_000),)),
@@ -29,7 +28,6 @@ AGENTS = (
 )
 
 # Tic-tac-toe: every agent against every other, and every learner from several seeds.
-
 _player = partial(Training, env=TICTACTOE, env_kwargs={})
 PLAYERS = {
     "random": _player("random"),
@@ -45,8 +43,6 @@ PLAYERS = {
     "neural": _player("neural"),
     "dqn": _player("dqn"),
 }
-
-# The learners of the sliding games, by minutes or games of learning.
 
 
 def _learner(
@@ -73,6 +69,7 @@ STRONGEST = _learner(
     minutes=(1, 10, 30),
 )
 COURSE: Options = {"preset": "course", "games": 100_000}
+# The learners of the sliding games, by minutes or games of learning.
 NTUPLE = (
     _learner("10,000 games", GAME_2048, SEARCHES[:2], settings=ALWAYS_RESTARTS, games=10_000),
     _learner("10,000 games", GAME_2584, ALONE, games=10_000),
@@ -91,12 +88,6 @@ NTUPLE = (
     _learner("optimistic, 100,000 games", GAME_2048, CLOSELY, preset="optimistic", games=100_000),
 )
 
-# Published experiments at their budgets in games, all with TD(0); published.yml says what differs.
-# Of Szubert and Jaśkowski, 2014, the numbers of games and the rates were not found.  Their program
-# learns from 100,000 games, each entry by 0.01 δ, and with one random move in a thousand; a later
-# one from 500,000; others who repeat it take 0.0025 δ.  A rate here is what all entries of a board
-# remove of an error together: 17 and 32 times 0.0025.  No move is random.
-
 
 def _td(label: str, games: int, network: str, **settings: Any) -> Sampled:
     settings["network"] = network
@@ -104,6 +95,11 @@ def _td(label: str, games: int, network: str, **settings: Any) -> Sampled:
 
 
 SIX_TUPLES = "0123 4567 012456 45689a"
+# Published experiments at their budgets in games, all with TD(0); published.yml says what differs.
+# Of Szubert and Jaśkowski, 2014, the numbers of games and the rates were not found.  Their program
+# learns from 100,000 games, each entry by 0.01 δ, and with one random move in a thousand; a later
+# one from 500,000; others who repeat it take 0.0025 δ.  A rate here is what all entries of a board
+# remove of an error together: 17 and 32 times 0.0025.  No move is random.
 REPRODUCTION = (
     _td("TDL2048-Demo, 4x6", 100_000, "4x6", direction="backward", learning_rate=0.1),
     _td("17 four-tuples", 1_000_000, "17x4", values=15, learning_rate=0.0425),
@@ -111,7 +107,6 @@ REPRODUCTION = (
 )
 
 # Strength against the time for a move.
-
 FOR_SEARCH: Options = {
     **TWO_CORES,
     "stages": (12288, 16384, 24576),
@@ -156,14 +151,12 @@ DEEP = (
 )
 
 # A beginner's article: its own learner, from several seeds.
-
 RECIPE = tuple(
     Measure(f"article, seed {seed}", "article", (), {"seed": seed, "iterations": 30})
     for seed in range(3)
 )
 
 # Small boards, on which everything is exact.
-
 EXACT = (
     *(
         Exact(agent, Training(agent, env, {"shape": shape}))
@@ -179,7 +172,6 @@ EXACT = (
 )
 
 # A board that others have solved, so that a mean score is a fraction of the optimum.
-
 LARGE_BOARD = (
     _learner(
         "two cores, 4×3",
@@ -197,7 +189,6 @@ LARGE_BOARD = (
 )
 
 # Tiles placed at random and by an adversary: players trained with each, and evaluated with both.
-
 PLACED = {"random": "tiles placed at random", "adversary": "tiles placed by the adversary"}
 LAST = replace(STRONGEST.training, minutes=STRONGEST.training.minutes[-1:])
 BY_PLACER = tuple(Games(100, placer=placer) for placer in ("random", kinds.OWN_VALUES))
@@ -221,7 +212,6 @@ ADVERSARY = (
 )
 
 # Measures, each with the modules that it measures.
-
 SOLVER = ("baselines.solver",)
 SOLVED = {GAME_2048: ((2, 2), (2, 3), (2, 4), (3, 3)), GAME_2584: ((2, 2), (2, 3))}
 THREADS = {"turns": 7, "games": ("2048",), "sizes": (1024, 4096, 16384, 65536), "threads": True}
@@ -254,10 +244,7 @@ EXPERIMENTS: Experiments = {
 
 
 def select(chosen: Sequence[str]) -> Experiments:
-    """Return the experiments of these names, each a table, a label, or both as "TABLE/LABEL".
-
-    Without names, these are all experiments.
-    """
+    """Return the experiments of these tables, labels or "TABLE/LABEL"; all if none is chosen."""
     selected: dict[str, list[Experiment]] = {}
     unknown = {*chosen}
     for table, listed in EXPERIMENTS.items():
