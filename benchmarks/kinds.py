@@ -20,7 +20,7 @@ from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer
 from baselines.training.config import key_of, normal
-from benchmarks.results import SEED, Row, digest_of, made_now
+from benchmarks.results import SEARCH, SEED, Row, digest_of, made_now
 from benchmarks.training import Training, version_of
 
 OWN_VALUES = "own values"
@@ -170,9 +170,8 @@ class Sampled(Experiment):
         if training.learns:
             row |= training.learned(seed, runs, with_curve=games == self.evaluations[0])
         if games.searches:
-            search: Row = {"threads": cores, "samples": games.samples}
-            search |= {"milliseconds": games.milliseconds, "downgrade": games.downgrade}
-            agent = Expectimax(agent, task.game, games.depth, **search)
+            search = {name: getattr(games, name) for name in SEARCH}
+            agent = Expectimax(agent, task.game, threads=cores, **search)
         record = sampled.play(agent, task.env, options, games.episodes, SEED)
         row |= sampled.summary(record, training.agent, task.env, task.env_kwargs, SEED)
         return [{n: value for n, value in row.items() if n not in ("env_kwargs", "side")}]

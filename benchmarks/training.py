@@ -89,10 +89,7 @@ class Training:
         return int(self.config.settings.get("threads", 1)) if self.learns else 1
 
     def record(self, seed: int, minutes: float | None = None) -> Row:
-        """Return what decides the agent, trained up to a budget in minutes, or that in games.
-
-        Of its settings, these are the ones that differ from `DEFAULTS`.
-        """
+        """Return what decides the agent, trained up to a budget in minutes, or that in games."""
         version = version_of(agent_class("ntuple" if self.agent == STRONG else self.agent))
         record: Row = {"agent": self.agent, "version": version, "env": self.env, "seed": seed}
         settings = normal(self.settings)
@@ -157,10 +154,7 @@ class Training:
             given |= {"games": self.config.games} if minutes is None else {"minutes": minutes}
             how: Row = {"out": folder, "resume": bool(run), "progress": None}
             train(self.agent, self.env, self.env_kwargs, **given, **how)
-        trained = open_player(folder)
-        if not (trained.run and trained.run.finished):
-            raise RuntimeError(f"{folder} is not finished: another process may have resumed it.")
-        return trained
+        return open_player(folder, unfinished=False)  # another process may have resumed it
 
 
 def _moves(line: Mapping[str, str]) -> int:
