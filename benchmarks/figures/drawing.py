@@ -76,9 +76,8 @@ def label_ends(axis: Axes, gap: float = 9) -> None:
     points, placed = axis.transData + axis.figure.dpi_scale_trans.inverted(), list[Any]()
     handles, labels = axis.get_legend_handles_labels()
     lines: list[Any] = [h[0] if isinstance(h, tuple) else h for h in handles]  # without errors
-    for line, label in sorted(
-        zip(lines, labels, strict=True), key=lambda it: it[0].get_ydata()[-1]
-    ):
+    ends = sorted(zip(lines, labels, strict=True), key=lambda it: it[0].get_ydata()[-1])
+    for line, label in ends:
         (x, y), color = line.get_xydata()[-1], line.get_color()
         across, height = 72 * points.transform((x, y))
         at = height

@@ -48,10 +48,10 @@ def learning(committed: Committed, games: Sequence[str] = tuple(SLIDING)) -> byt
     for game in games:
         rows = [row for row in committed.rows(*LEARNERS, env=SLIDING[game]) if row["minutes"]]
         alone = [row for row in rows if not looks_ahead(row) and not row["downgrade"]]
-        of_players: dict[str, list[list[Row]]] = {}
+        best: dict[str, list[Row]] = {}
         for runs in group(alone, "label"):
-            of_players.setdefault(player(runs[0]), []).append(runs)
-        best = {name: max(several, key=_final) for name, several in of_players.items()}
+            name = player(runs[0])
+            best[name] = max(best.get(name, runs), runs, key=_final)
         lines[game] = {f"{n}, {_about(r)}": (_band(r), _results(r)) for n, r in best.items()}
     levels = {game: best_published(AT_ONE_PLY[game], 1) for game in games}
 
