@@ -95,14 +95,12 @@ def settings_of(row: Row) -> Any:
 
 
 def kind(row: Row) -> str:
-    """Return what a learner is in one or two words."""
     if row["agent"] == "ntuple":
         return "n-tuple network"
     return "CNN" if getattr(settings_of(row), "network", "") == "cnn" else "pattern embeddings"
 
 
 def trained(rows: Sequence[Row]) -> str:
-    """Return the budget of learning and the cores that learned."""
     minutes, games = rows[0]["minutes"], fmean(float(row["games_learned"]) for row in rows)
     budget = f"{float(minutes):g} min" if minutes else f"{games:,.0f} games"
     return f"{budget}, {counted(int(rows[0]['threads']), 'core')}"

@@ -83,7 +83,6 @@ def speeds(sizes: Sequence[int], seconds: float, clock: Any) -> Iterator[Row]:
 
 
 def ppo(minutes: float) -> Row:
-    """Let PPO learn 2048, and play 1,000 games as all agents do."""
     from benchmarks.libraries.purejax_ppo import Args, train
 
     args = Args(minutes=minutes, **PPO)

@@ -46,7 +46,6 @@ def summary_row(key: Row, values: Sequence[float], run: str) -> Row:
 
 
 def statistics_of(values: Sequence[float]) -> Row:
-    """Return the median of several turns, the lowest and the highest."""
     row = {"value": statistics.median(values), "low": min(values), "high": max(values)}
     return {name: float(f"{n:.4g}") for name, n in row.items()} | {"turns": len(values)}
 

@@ -34,7 +34,6 @@ def repository() -> str:
 
 
 def claim(committed: Committed) -> str:
-    """Return the speed of the engine, and the scores of a minute and of an evening."""
     ours = [r for r in committed.rows("speed") if (r["package"], r["game"]) == (OURS, "2048")]
     fastest = max(ours, key=lambda row: float(row["value"]))
     minute, evening = (rows_of(RUNGS[n], committed) for n in (0, 3))
@@ -48,7 +47,6 @@ def claim(committed: Committed) -> str:
 
 
 def ladder(committed: Committed) -> Table:
-    """Return a line for each rung of which there are rows."""
     columns: Columns = [
         ("trained", _trained),
         ("agent", lambda rows: rows[0]["rung"]["agent"]),
