@@ -37,7 +37,6 @@ class Source:
         return f"{self.name or authors}, {self.year}"
 
     def __str__(self) -> str:
-        """Return the citation in Markdown, with a link if there is one."""
         return f"[{self.citation}]({self.link})" if self.link.startswith("http") else self.citation
 
 

@@ -27,16 +27,15 @@ def measure(
     turns: int,
     games: Sequence[str] = (*GAMES, *LARGE),
     sizes: Sequence[int] = SIZES,
-    peers: bool = True,
     seconds: float = SECONDS,
     threads: bool = False,
 ) -> list[Row]:
-    """Measure candidates side by side, in turns of about so many CPU seconds; peers are the others.
+    """Measure ours and the others side by side, in turns of about so many CPU seconds.
 
     With `threads`, those that have some are measured by wall clock, with 1, 2, 4, ... threads, up
     to the number of cores.
     """
-    others = [peer for peer in installed() if peers and peer.game in games]
+    others = [peer for peer in installed() if peer.game in games]
     batches: dict[str, Any] = {e: partial(_vector, engine=e) for e in ("numpy", "numba")}
     batches |= {JAX: twin} if find_spec("jax") else {}
     ours: list[Peer] = []

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from baselines.agents import Task
+from baselines.ntuple.network import Network
 from benchmarks.experiments import GAME_2048, GAME_2584
 from benchmarks.kinds import OWN_VALUES
 from benchmarks.published import best_published, published
@@ -56,8 +57,6 @@ def _learner(rows: Sequence[Row]) -> str:
     s, replays = settings_of(rows[0]), json.loads(rows[0]["record"]).get("replays")
     words: list[str] = []
     if rows[0]["agent"] == "ntuple":
-        from baselines.ntuple.network import Network
-
         game: Any = Task.of(rows[0]["env"], json.loads(rows[0]["env_kwargs"])).game
         shape = Network.of(game, s.network, s.values, s.stages + s.late_stages)
         sizes = Counter(map(len, shape.tuples)).items()

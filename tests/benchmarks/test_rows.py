@@ -44,7 +44,7 @@ PLACED = replace(SMALL_NTUPLE, env_kwargs={"placer": "adversary"})
 PLACERS = tuple(Games(5, placer=placer) for placer in ("random", "adversary", kinds.OWN_VALUES))
 BRIEF = {"turns": 1, "seconds": 0.01}
 BRIDGED = BRIEF | {"games": {"tic-tac-toe": TICTACTOE}, "sizes": (2,)}
-SPEED = BRIEF | {"games": ("2048",), "sizes": (1, 4), "peers": False}
+SPEED = BRIEF | {"games": ("2048",), "sizes": (1, 4)}
 SMALL = {
     "agents": [Sampled("greedy", Training("greedy", GAME_2048), (Games(20),))],
     "seeds": [EXACT],
