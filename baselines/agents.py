@@ -23,17 +23,14 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tile_envs.base.checks import brief, checked_mapping, checked_seed
 from tile_envs.base.random_stream import consecutive, mix
 from tile_envs.errors import UsageError, extra
-from tile_envs.game import Game, describe
+from tile_envs.game import Bools, Floats, Game, Ints, Observations, describe
 from tile_envs.games import import_named, make, resolve_id
 
-Observations = NDArray[Any]
-Actions = NDArray[np.int64]
-Values = Callable[[Any, Observations], NDArray[np.float64]]
+Values = Callable[[Any, Observations], Floats]
 """A method that gives action values."""
 BOTH = "both"
 BOARD_AXES = 2
@@ -47,16 +44,16 @@ class BoardAgent(ABC):
     """Raised when the agent's results change; each row of results names it."""
 
     @abstractmethod
-    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Ints:
         """Return an action for each board, `(n,)`: 0 where none is legal."""
 
     def predict(
         self,
         observation: Observations,
         state: Any = None,
-        episode_start: NDArray[np.bool_] | None = None,
+        episode_start: Bools | None = None,
         deterministic: bool = True,
-    ) -> tuple[Actions, Any]:
+    ) -> tuple[Ints, Any]:
         """Return an action for each observation, and `state`.
 
         Args:
@@ -90,10 +87,10 @@ class StochasticAgent(BoardAgent):
         self._rng = np.random.default_rng(checked_seed(seed))
 
     @abstractmethod
-    def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
+    def action_probabilities(self, observations: Observations) -> Floats:
         """Return the probability of each action, `(n, actions)`, all zero where none is legal."""
 
-    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Ints:
         """Draw an action for each board, `(n,)`."""
         cumulative = self.action_probabilities(boards).cumsum(axis=1)
         drawn = self._rng.random(len(cumulative)) * cumulative[:, -1]
@@ -104,7 +101,7 @@ def one_or_many(batch_values: Values) -> Values:
     """Return a method that gives the action values of a single board as well as of a batch."""
 
     @wraps(batch_values)
-    def action_values(agent: Any, observations: Observations) -> NDArray[np.float64]:
+    def action_values(agent: Any, observations: Observations) -> Floats:
         if np.ndim(observations) > BOARD_AXES:
             return batch_values(agent, observations)
         (values,) = batch_values(agent, np.asarray(observations)[None])
@@ -123,7 +120,7 @@ class ValueAgent(BoardAgent):
             cls.action_values = one_or_many(batch_values)  # type: ignore[assignment]
 
     @abstractmethod
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> Floats:
         """Return the value of each action, `(n, actions)`; minus infinity for illegal ones.
 
         Those of a single board are `(actions,)`.
@@ -132,7 +129,7 @@ class ValueAgent(BoardAgent):
             ValueError: If these are not boards of the game.
         """
 
-    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Ints:
         """Return the first best action of each board, `(n,)`."""
         return np.asarray(self.action_values(boards).argmax(axis=1))
 
@@ -140,15 +137,15 @@ class ValueAgent(BoardAgent):
 class RandomAgent(StochasticAgent):
     """Plays any legal action, all with the same probability."""
 
-    def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
+    def action_probabilities(self, observations: Observations) -> Floats:
         """Return equal probabilities of the legal actions."""
-        return equal_probabilities(self._game.legal_actions(observations))
+        return equal_probabilities(self._game.legal_actions(observations) > 0)
 
 
 class GreedyAgent(StochasticAgent):
     """Plays the action with the highest immediate reward; ties are broken uniformly."""
 
-    def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
+    def action_probabilities(self, observations: Observations) -> Floats:
         """Return equal probabilities of the legal actions with the highest reward."""
         _, rewards, masks = self._game.afterstates(observations)
         rewards = np.where(masks, rewards, -1)
@@ -156,7 +153,7 @@ class GreedyAgent(StochasticAgent):
         return equal_probabilities(best & masks.astype(np.bool_))
 
 
-def equal_probabilities(marked: NDArray[Any]) -> NDArray[np.float64]:
+def equal_probabilities(marked: Bools | Ints) -> Floats:
     """Return equal probabilities, in each row, of the marked actions, if there are any."""
     return np.asarray(marked / np.maximum(marked.sum(axis=1, keepdims=True), 1))
 
@@ -179,7 +176,7 @@ def check_takes(kind: type[Any], names: Collection[str], options: Mapping[str, A
         ) from error
 
 
-def distinct(boards: Observations) -> tuple[Observations, NDArray[np.int64]]:
+def distinct(boards: Observations) -> tuple[Observations, Ints]:
     """Return the different boards `(m, ...)` among boards `(n, ...)`, and which `(n,)` each is."""
     # They are told apart by words of 64 bits, which hardly two of 2^32 boards share.
     cells = boards.reshape(len(boards), math.prod(boards.shape[1:]))

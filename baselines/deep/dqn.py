@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from baselines.agents import Observations, ValueAgent
+from baselines.agents import ValueAgent
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.q_network import OPTIONS
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.settings import Count, Fraction, Positive, Rate, check_memory
 from baselines.training.recording import read_transitions
 from tile_envs.errors import UsageError
-from tile_envs.game import Floats
+from tile_envs.game import Floats, Observations
 
 # The arrays of a replay buffer.
 STORED = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")

@@ -21,10 +21,10 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
-from baselines.agents import Actions, game_from_json
+from baselines.agents import game_from_json
 from baselines.deep.q_network import BoardPolicy, BoardQNetwork
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Game, Ints
 from tile_envs.sliding import SlidingGame
 from tile_envs.tictactoe import TicTacToe
 
@@ -68,7 +68,7 @@ class MaskedDQN(DQN):
         state: Any = None,
         episode_start: Any = None,
         deterministic: bool = False,
-    ) -> tuple[Actions, Any]:
+    ) -> tuple[Ints, Any]:
         """Return the best action for each observation; with exploration if not deterministic."""
         actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
         if deterministic:
@@ -80,7 +80,7 @@ class MaskedDQN(DQN):
         explored.reshape(-1)[explores] = drawn
         return explored, state
 
-    def _sample_action(self, learning_starts: int, *args: Any) -> tuple[Actions, Actions]:
+    def _sample_action(self, learning_starts: int, *args: Any) -> tuple[Ints, Ints]:
         if self.num_timesteps < learning_starts:
             self.exploration_rate = 1.0  # for this step: SB3 sets it after each
         self.logger.record("train/exploration", self.exploration_rate)

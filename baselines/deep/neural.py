@@ -20,14 +20,13 @@ import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import create_mlp
 
-from baselines.agents import Observations
 from baselines.deep.torch_setup import seed_generators, torch_threads, zeroed
 from baselines.seeds import training_generator
 from baselines.settings import Count, Fraction, Opponent, Positive, Threads, Units
 from baselines.tabular.boards import BoardCodes
 from baselines.training.episodes import Episodes, EpisodicLearner, Sides
 from baselines.training.learner import State
-from tile_envs.game import Bools, Floats, Game, Ints
+from tile_envs.game import Bools, Floats, Game, Ints, Observations
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, solve
 

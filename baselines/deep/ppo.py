@@ -22,12 +22,12 @@ import numpy as np
 from sb3_contrib import MaskablePPO
 from torch import nn
 
-from baselines.agents import Actions, BoardAgent, Observations, one_or_many
+from baselines.agents import BoardAgent, one_or_many
 from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import begin_moments, torch_threads
 from baselines.settings import Count, Fraction
-from tile_envs.game import Floats
+from tile_envs.game import Floats, Ints, Observations
 from tile_envs.plug.features import BoardFeatures
 from tile_envs.sliding.game import SlidingGame
 
@@ -75,7 +75,7 @@ class PPOLearner(BoardAgent, SB3Learner):
         self._play(self.model.rollout_buffer, self.model.n_steps)
         self.model.train()
 
-    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Ints:
         masks = self._game.legal_actions(boards) > 0  # checks the cells as well
         with torch_threads(self._settings.threads):
             actions, _ = self.model.predict(boards, None, None, deterministic, masks)

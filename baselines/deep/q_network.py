@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import FlattenExtractor, create_mlp
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
@@ -19,7 +18,7 @@ from baselines.agents import game_from_json
 from baselines.deep.convolutions import BoardConvolutions
 from baselines.settings import check_memory
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Game, Ints
 from tile_envs.tictactoe import TicTacToe
 
 ILLEGAL = -1e9  # the value of an illegal action, far below any other
@@ -162,9 +161,9 @@ class PatternNetwork(nn.Module):
         return self.entries.index_select(0, codes.flatten()).view(codes.shape).T.contiguous()
 
 
-def _orbits(game: Game) -> list[NDArray[np.int64]]:
+def _orbits(game: Game) -> list[Ints]:
     """Return arrays `(m, cells)`: a line or a square and all its images under the symmetries."""
-    (rows, columns), orbits = game.shape, dict[tuple[int, ...], NDArray[np.int64]]()
+    (rows, columns), orbits = game.shape, dict[tuple[int, ...], Ints]()
     cells = np.arange(rows * columns).reshape(rows, columns)
     for size in ((1, min(LENGTH, columns)), (min(LENGTH, rows), 1), (2, 2)):
         if size != (1, 1) and np.less_equal(size, game.shape).all():

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.save_util import load_from_zip_file
 from stable_baselines3.common.utils import check_for_correct_spaces
 
-from baselines.agents import Observations
 from baselines.deep.masked_dqn import MaskedDQN
 from baselines.deep.torch_setup import torch_threads
 from tile_envs import wrappers as known
 from tile_envs.agents import ask
 from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
+from tile_envs.game import Bools, Observations
 from tile_envs.wrappers.transforms import legal_choices
 
 ENCODINGS = ("OneHotPlanes", "FlatObservation", "MaskInObservation", "AfterstatesInObservation")
@@ -67,7 +66,7 @@ class SB3Model:
         self,
         observation: Observations,
         state: Any = None,
-        episode_start: NDArray[np.bool_] | None = None,
+        episode_start: Bools | None = None,
         deterministic: bool = True,
     ) -> tuple[Any, Any]:
         """Return the actions of boards `(n, R, C)`, and the next state of a recurrent model."""

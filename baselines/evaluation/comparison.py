@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.evaluation.intervals import difference
 from baselines.evaluation.rows import (
@@ -26,6 +25,7 @@ from baselines.evaluation.rows import (
     write_rows,
 )
 from baselines.training.run_folder import installed
+from tile_envs.game import Floats
 from tile_envs.words import counted, printable
 
 MEANS = "mean", "share", *OUTCOMES
@@ -45,7 +45,7 @@ class Result(NamedTuple):
 
     row: Row
     setting: str = ""  # what a trained agent shares with those that differ in the seed alone
-    returns: NDArray[np.float64] = NO_GAMES  # of each game, if it was sampled
+    returns: Floats = NO_GAMES  # of each game, if it was sampled
     noted: Row = {}  # what is known of the columns `NOTED`
 
 
@@ -88,12 +88,12 @@ def _compared(row: Row) -> list[str]:
     return [name for name in MEANS if name in row]
 
 
-def _values(runs: Sequence[Result]) -> NDArray[np.float64]:
+def _values(runs: Sequence[Result]) -> Floats:
     """Return the results `(k, n)` that n runs have in their k columns of `MEANS`."""
     return np.array([[run.row[name] for run in runs] for name in _compared(runs[0].row)])
 
 
-def _estimated(names: Sequence[str], found: NDArray[np.float64]) -> Row:
+def _estimated(names: Sequence[str], found: Floats) -> Row:
     """Return estimates `(3, k)`, or without bounds `(1, k)`, as columns of a row."""
     row: Row = {"interval_of": names[0]}
     for name, values in zip(names, found.T, strict=False):
@@ -174,7 +174,7 @@ def _difference(best: Sequence[Result], other: Sequence[Result]) -> list[str]:
     return lines
 
 
-def _advice(found: NDArray[np.float64], missing: float, thing: str) -> str:
+def _advice(found: Floats, missing: float, thing: str) -> str:
     """Return how many more seeds or games of each would tell apart what these do not."""
     if not found[1] <= 0 <= found[2]:
         return ""

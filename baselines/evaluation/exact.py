@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.agents import Task
 from baselines.evaluation import policies
 from baselines.evaluation.rows import Printed, Row
 from baselines.progress import Progress
-from baselines.solver.boards import Boards, Mass, check_size, merged, start_boards, tile_ages
+from baselines.solver.boards import check_size, merged, start_boards, tile_ages
 from baselines.solver.solve import solution_of
 from tile_envs.agents import Agent, check_plays
 from tile_envs.errors import UsageError
+from tile_envs.game import Boards, Floats, Ints
 from tile_envs.games import AnyEnv, named, resolve_id
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.tictactoe.game import TicTacToe
@@ -89,7 +89,7 @@ class Expected(NamedTuple):
 
     score: float
     moves: float
-    ended: NDArray[np.float64]
+    ended: Floats
 
 
 def expected(agent: Agent, game: SlidingGame) -> Expected:
@@ -104,7 +104,7 @@ def expected(agent: Agent, game: SlidingGame) -> Expected:
 
 def reached(
     agent: Agent, game: SlidingGame
-) -> Iterator[tuple[Boards, Mass, NDArray[np.int64], policies.Policy, Mass]]:
+) -> Iterator[tuple[Boards, Floats, Ints, policies.Policy, Floats]]:
     """Yield all boards on which an agent may have to move, age by age; it is asked for each.
 
     With boards `(n, R, C)` come the probability of each, `(n,)`; rewards and the agent's
@@ -112,9 +112,9 @@ def reached(
     """
     check_size(game)
     ages = tile_ages(game.rules)
-    waiting: defaultdict[int, list[tuple[Boards, Mass]]] = defaultdict(list)
+    waiting: defaultdict[int, list[tuple[Boards, Floats]]] = defaultdict(list)
 
-    def add(boards: Boards, mass: Mass) -> None:
+    def add(boards: Boards, mass: Floats) -> None:
         age = ages[boards].sum(axis=(1, 2))
         for each in np.unique(age):
             waiting[each].append((boards[age == each], mass[age == each]))

@@ -5,16 +5,15 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tile_envs.errors import extra
+from tile_envs.game import Floats
 
-Values = NDArray[np.float64]
 UPPER, POWER = 0.975, 0.8
 """The confidence of each bound, and the power of samples that are advised."""
 
 
-def interval_of_mean(results: NDArray[np.float64], *, are_outcomes: bool) -> dict[str, Any]:
+def interval_of_mean(results: Floats, *, are_outcomes: bool) -> dict[str, Any]:
     """Return the interval of the mean of results `(n,)`: outcomes (-1, 0 and 1), or scores."""
     # A single game has none, nor have equal scores, which do not tell how far scores may differ.
     low, high, method = None, None, None
@@ -34,7 +33,7 @@ def interval_of_fraction(count: int, n: int) -> tuple[float, float]:
     return _rounded(max(0.0, middle - half), min(1.0, middle + half))
 
 
-def _hall(scores: NDArray[np.float64]) -> tuple[float, float]:
+def _hall(scores: Floats) -> tuple[float, float]:
     """Return Student's interval of the mean of scores `(n,)`, n > 1, corrected for their skewness.
 
     No score is below 0.  Hall 1992, "On the removal of skewness by transformation", the cubic one.
@@ -50,7 +49,7 @@ def _hall(scores: NDArray[np.float64]) -> tuple[float, float]:
     return _rounded(*(mean - t * scores.std(ddof=1) / sqrt(n)).clip(min=0))
 
 
-def difference(a: Values, b: Values, *, are_paired: bool) -> tuple[Values, Values]:
+def difference(a: Floats, b: Floats, *, are_paired: bool) -> tuple[Floats, Floats]:
     """Return how far the means of two samples differ, `(..., n)` and `(..., m)`, with bounds.
 
     They are stacked, `(3, ...)`: mean, low, high.  With them comes the size of both samples that
@@ -81,7 +80,7 @@ def difference(a: Values, b: Values, *, are_paired: bool) -> tuple[Values, Value
     return np.stack([mean, (mean - half).round(6), (mean + half).round(6)]), needed
 
 
-def _gaffke(outcomes: NDArray[np.float64]) -> tuple[float, float]:
+def _gaffke(outcomes: Floats) -> tuple[float, float]:
     """Return bounds of the mean of outcomes, which hold for any number of games.
 
     One game more is assumed, with the worst outcome for the lower bound and the best for the upper;

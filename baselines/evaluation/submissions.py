@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 import psutil
-from numpy.typing import NDArray
 
 from baselines.evaluation import confined
 from baselines.evaluation.confined import PROBABILITIES, STRATEGY, SUFFIX
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Game, Observations
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import parse
 from tile_envs.words import printable
@@ -92,7 +91,7 @@ class Submission:
         self.kind = str(self._exchange({"source": source, "made_with": made_with}).get("kind"))
         self.action_probabilities = self.answers if self.kind == PROBABILITIES else None
 
-    def answers(self, observations: NDArray[Any]) -> list[Any]:
+    def answers(self, observations: Observations) -> list[Any]:
         """Return the answers to observations `(n, R, C)`; a strategy sees faces in their place."""
         is_shown = self.kind == STRATEGY and self._faces.size
         boards = (self._faces[observations] if is_shown else observations).tolist()
@@ -101,7 +100,7 @@ class Submission:
             raise Failed("it sends no answers")
         return answers
 
-    def predict(self, observation: NDArray[Any]) -> list[int]:
+    def predict(self, observation: Observations) -> list[int]:
         return [action_of(self.game, answer) for answer in self.answers(observation)]
 
     def stop(self) -> None:

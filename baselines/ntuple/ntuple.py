@@ -47,7 +47,7 @@ import numpy as np
 from annotated_types import Interval
 from numpy.typing import NDArray
 
-from baselines.agents import Observations, ValueAgent
+from baselines.agents import ValueAgent
 from baselines.ntuple import learning
 from baselines.ntuple.learning import ERRORS, MIDDLE, SIZES, SNAPSHOTS, STAGES, Played, Update
 from baselines.ntuple.network import Network, in_half_precision, new_weights, promote
@@ -58,6 +58,7 @@ from baselines.settings import Count, Finite, Fraction, NonNegative, Positive, T
 from baselines.training.learner import Learner, Metrics, State
 from tile_envs.base.random_stream import Words, starts
 from tile_envs.errors import UsageError
+from tile_envs.game import Floats, Ints, Observations
 from tile_envs.sliding.chance import START_FRACTION
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import rows_of
@@ -193,7 +194,7 @@ class NTuple(ValueAgent, Learner):
             self._nets[key] = net_of(network, self.game, numbers.reshape(-1))
         return self._nets[key]
 
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> Floats:
         return action_values(self.net, rows_of(self.game, observations)).astype(np.float64)
 
     def learn(self) -> Metrics:
@@ -266,7 +267,7 @@ class NTuple(ValueAgent, Learner):
         game = replace(self.game, starts=None, start_fraction=START_FRACTION)
         return self._play(game, seeds, Update(np.float32(0)))
 
-    def _metrics(self, scores: NDArray[np.int64], tiles: NDArray[np.int64]) -> Metrics:
+    def _metrics(self, scores: Ints, tiles: Ints) -> Metrics:
         rules = self.game.rules
         goal = rules.index_of(rules.goal)
         reached = enumerate(rules.faces[goal : goal + 5], goal)

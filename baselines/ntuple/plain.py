@@ -16,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.agents import Observations, ValueAgent
+from baselines.agents import ValueAgent
 from baselines.ntuple.learning import SHORTEST_RESTART
 from baselines.ntuple.network import Network
 from baselines.ntuple.ntuple import NTupleSettings
 from baselines.solver.boards import initial_value
 from tile_envs.base.random_stream import starts
+from tile_envs.game import Floats, Observations
 from tile_envs.sliding.game import SlidingGame
 
 Board = NDArray[np.uint8]
@@ -88,7 +89,7 @@ class PlainNTuple(ValueAgent):
         """Return |E| / A of an entry, 1 as long as A is 0."""
         return abs(self.errors[entry]) / self.sizes[entry] if self.sizes[entry] > 0 else 1.0
 
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> Floats:
         """Return r + V(s') of each action, `(n, 4)`; minus infinity for illegal ones."""
         afterstates, rewards, masks = self.game.afterstates(observations)
         values = np.array([[self.value(after) for after in of_state] for of_state in afterstates])

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from baselines.agents import Observations, ValueAgent, distinct
+from baselines.agents import ValueAgent, distinct
 from baselines.search.compiled_expectimax import ALL, Depths, Order, now
-from tile_envs.game import Replies
+from tile_envs.game import Floats, Observations, Replies
 from tile_envs.sliding.game import SlidingGame
 
 BATCH, TIMED_BATCH = 1 << 16, 32
@@ -27,7 +26,7 @@ class BatchedSearch:
 
     def __call__(
         self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         self._end = end
         after, rewards, masks = self._game.afterstates(boards)
         values = np.full(masks.shape, -np.inf)
@@ -42,7 +41,7 @@ class BatchedSearch:
                 values[legal, action] = rewards[legal, action] + following
         return values
 
-    def _state_values(self, states: Observations, depth: int) -> NDArray[np.float64]:
+    def _state_values(self, states: Observations, depth: int) -> Floats:
         """Return the highest action value of states, `(n,)`; 0 where no action is legal."""
         # Different ways lead to the same afterstate, to about every second one on 4×4.
         if not len(states):  # which not every agent can value
@@ -64,7 +63,7 @@ class BatchedSearch:
         best = values.max(axis=1)
         return np.where(best == -np.inf, 0.0, best)
 
-    def _afterstate_values(self, after: Observations, left: int) -> NDArray[np.float64]:
+    def _afterstate_values(self, after: Observations, left: int) -> Floats:
         values = np.zeros(len(after))
         for parents, states, probabilities in self._replies(after):
             best = self._state_values(states, left)

@@ -16,18 +16,18 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from baselines.agents import Observations
 from baselines.ntuple.ntuple import NTuple
 from baselines.pushes import possible_cells, pushed_to, rows_after
 from baselines.search.leaves import Leaves, last_chance, leaves_of
 from tile_envs.base.compiled import HALF, ONE, Word, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
+from tile_envs.game import Floats, Ints, Observations
 from tile_envs.sliding.compiled import ACTIONS_END, count
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import CELL, Lines, placed, rows_of, transposed
 from tile_envs.sliding.packed.tables import LINE_BITS
 
-Depths = NDArray[np.int64]
+Depths = Ints
 Order = Sequence[int]
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
 BUCKET = 64
@@ -59,7 +59,7 @@ class CompiledSearch:
 
     def __call__(
         self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         rows, learner = rows_of(self._game, boards), self._learner
         # The loop is compiled for contiguous arrays alone.
         depths, actions = np.ascontiguousarray(depths), np.array(order, np.uint64)

@@ -20,9 +20,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from baselines.agents import Observations, ValueAgent
+from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.batched_expectimax import BatchedSearch
 from baselines.search.compiled_expectimax import ALL, CompiledSearch, Depths, Order, now
@@ -31,7 +30,7 @@ from baselines.settings import check_memory, read_settings, usable_cores
 from tile_envs.agents import check_plays
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Floats, Game, Observations
 from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.tables import CELL_MASK
@@ -39,7 +38,7 @@ from tile_envs.sliding.packed.tables import CELL_MASK
 MEBIBYTE = 1 << 20
 DEEP = 4
 """From this depth on, idle threads share the chance nodes of one board."""
-Search = Callable[..., NDArray[np.float64]]
+Search = Callable[..., Floats]
 """Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`.  May follow:
 `end`, a time of `now` from which on values may be NaN, and `order`, the actions to search."""
 
@@ -100,7 +99,7 @@ class Expectimax(ValueAgent):
         if is_timed and self._is_compiled:  # compile before the time of a move begins
             self.action_values(np.zeros((threads, *game.shape), np.uint8))
 
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> Floats:
         boards = searched = self._game.rules.checked_boards(observations)
         if self._downgraded_from is not None:
             searched = downgrade(boards, self._downgraded_from)
@@ -114,7 +113,7 @@ class Expectimax(ValueAgent):
         self.expected = values.max(axis=1)
         return values
 
-    def _search(self, search: Search, boards: Observations, depths: Depths) -> NDArray[np.float64]:
+    def _search(self, search: Search, boards: Observations, depths: Depths) -> Floats:
         if self._milliseconds is None:
             return search(boards, depths)
         values = np.zeros((len(boards), self._game.n_actions))
@@ -124,7 +123,7 @@ class Expectimax(ValueAgent):
             values[i] = _deepened(search, board, greedy, int(depths[i]), end)
         return values
 
-    def _shared(self, search: Callable[..., Any], *columns: Any) -> NDArray[np.float64]:
+    def _shared(self, search: Callable[..., Any], *columns: Any) -> Floats:
         """Return what all threads find together, each with some lines of the columns."""
         n = len(self._searches)
         if n == 1:
@@ -138,7 +137,7 @@ class Expectimax(ValueAgent):
 
     def _divided(
         self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Search boards one by one as a compiled search does, to the last bit, with all threads."""
 
         def best(search: Search, states: Observations, depths: Depths) -> Any:
@@ -168,8 +167,8 @@ def _pool(process: int, threads: int) -> ThreadPoolExecutor:
 
 
 def _deepened(
-    search: Search, board: Observations, values: NDArray[np.float64], deepest: int, end: float
-) -> NDArray[np.float64]:
+    search: Search, board: Observations, values: Floats, deepest: int, end: float
+) -> Floats:
     """Search one board `(1, R, C)` deeper and deeper, as long as there is time and a choice.
 
     `values` `(4,)` are its action values without a search.  Only actions within 2·(max - min) of

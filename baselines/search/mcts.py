@@ -24,17 +24,16 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from baselines.agents import Actions, Observations, ValueAgent
+from baselines.agents import ValueAgent
 from baselines.tabular.boards import BoardCodes
 from tile_envs.base import random_stream, sets
 from tile_envs.base.checks import as_number, checked_count, checked_seed
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Floats, Game, Ints, Observations
 from tile_envs.tictactoe import TicTacToe
-from tile_envs.tictactoe.positions import CELLS, Ints, encode_seen, solve
+from tile_envs.tictactoe.positions import CELLS, encode_seen, solve
 
 Rules = tuple[Ints, Ints, Ints, Ints, Ints]
 """The node of each position, `(19683,)`: the smallest code of its mirrored and turned images; the
@@ -71,25 +70,25 @@ class MCTSAgent(ValueAgent):
         self._start = np.uint64(random_stream.start(checked_seed(seed)))
         self._tree: Ints | None = None
 
-    def choose_actions(self, boards: Observations, deterministic: bool) -> Actions:
+    def choose_actions(self, boards: Observations, deterministic: bool) -> Ints:
         """Choose the best mean; ties: moves that end the game, then the lowest index."""
         codes = encode_seen(boards)
         visits, means = self._moves(codes)
         means = np.where(visits, means, -2.0)
         ends = solve().over[rules()[1][codes]]
         is_best = means == means.max(axis=1, keepdims=True)
-        actions: Actions = np.where(is_best & ends, 2, is_best).argmax(axis=1)
+        actions: Ints = np.where(is_best & ends, 2, is_best).argmax(axis=1)
         untried = (visits == 0).all(axis=1)
         words = random_stream.mix(self._streams(codes[untried]))
         actions[untried] = sets.pick(solve().legal[codes[untried]], words)
         return actions
 
-    def action_values(self, observations: Observations) -> NDArray[np.float64]:
+    def action_values(self, observations: Observations) -> Floats:
         """Return mean results for the player to move, `(n, 9)`; 0 if untried, -inf if illegal."""
         codes = encode_seen(observations)
         return np.where(solve().masks[codes], self._moves(codes)[1], -np.inf)
 
-    def _moves(self, codes: Ints) -> tuple[Ints, NDArray[np.float64]]:
+    def _moves(self, codes: Ints) -> tuple[Ints, Floats]:
         """Return the visits of moves, `(n, 9)`, and their mean results."""
         nodes, children, _, to_move, _ = rules()
         children = children[codes]

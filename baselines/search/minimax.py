@@ -1,11 +1,10 @@
 """Minimax for tic-tac-toe: the game is solved once (`tile_envs.tictactoe`) and looked up."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from baselines.agents import Observations, StochasticAgent, equal_probabilities
+from baselines.agents import StochasticAgent, equal_probabilities
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Floats, Game, Observations
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.game import NAMED
 from tile_envs.tictactoe.positions import CELLS, encode_seen
@@ -22,7 +21,7 @@ class MinimaxAgent(StochasticAgent):
             raise UsageError(f"minimax plays TicTacToe-v0 only, not {game}.")
         self._sets = NAMED[self.policy]()
 
-    def action_probabilities(self, observations: Observations) -> NDArray[np.float64]:
+    def action_probabilities(self, observations: Observations) -> Floats:
         sets = self._sets[encode_seen(observations)]
         return equal_probabilities(sets[:, None] >> np.arange(CELLS) & 1)
 

@@ -14,18 +14,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.search.batched_expectimax import BatchedSearch
 from tile_envs.agents import check_plays
 from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Boards, Floats, Game, Ints
 from tile_envs.sliding.game import SlidingGame
-
-Boards = NDArray[np.uint8]
-Tiles = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 
 class ValuePlacer(BatchedSearch):
@@ -53,11 +48,11 @@ class ValuePlacer(BatchedSearch):
     def __str__(self) -> str:
         return self._name
 
-    def place(self, boards: Boards, tiles: Tiles) -> Tiles:
+    def place(self, boards: Boards, tiles: Ints) -> Ints:
         """Return the cells of tiles `(n,)` on afterstates; see `tile_envs.sliding.chance`."""
         return np.asarray(self.cell_values(boards, tiles, self._depth).argmin(axis=1))
 
-    def cell_values(self, boards: Boards, tiles: Tiles | int, depth: int) -> Values:
+    def cell_values(self, boards: Boards, tiles: Ints | int, depth: int) -> Floats:
         """Return W(s, depth), `(n, R * C)`, with tiles `(n,)` on each cell; infinity on others."""
         flat = boards.reshape(len(boards), math.prod(self._game.shape))
         values = np.full(flat.shape, np.inf)
@@ -67,7 +62,7 @@ class ValuePlacer(BatchedSearch):
         values[parents, cells] = self._state_values(states.reshape(-1, *self._game.shape), depth)
         return values
 
-    def _afterstate_values(self, after: Boards, left: int) -> Values:
+    def _afterstate_values(self, after: Boards, left: int) -> Floats:
         values, spawn = np.zeros(len(after)), self._game.distribution
         for tile, chance in zip(spawn.tiles, spawn.probabilities, strict=True):
             values += chance * self.cell_values(after, tile, left).min(axis=1)

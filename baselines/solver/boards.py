@@ -13,27 +13,23 @@ from functools import cache
 from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.settings import check_memory
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
-from tile_envs.game import Game
+from tile_envs.game import Boards, Floats, Game, Ints
 from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.tables import CELL_BITS, check_packs, packs
 from tile_envs.sliding.rules import Rules
 
-Boards = NDArray[np.uint8]
-Mass = NDArray[np.float64]
-Values = NDArray[np.float64]
 MOST_CELLS, SMALL = 64 // CELL_BITS, 6
 """The cells of the largest boards that have a key, and that are solved without being asked for."""
 BYTES_PER_BOARD = 32  # as a state and as an afterstate: a key and a value each
 
 
 @cache
-def tile_ages(rules: Rules) -> NDArray[np.int64]:
+def tile_ages(rules: Rules) -> Ints:
     # A tile that no merge makes has age 1; where such ages do not add up, ages are as the faces.
     ages = dict.fromkeys(range(1, rules.largest + 1), 1)
     made = {c for _, _, c in rules.merges}
@@ -47,7 +43,7 @@ def tile_ages(rules: Rules) -> NDArray[np.int64]:
     raise UsageError(f"{rules.name} cannot be solved: no ages of tiles add up in its merges.")
 
 
-def start_boards(game: SlidingGame) -> tuple[Boards, Mass]:
+def start_boards(game: SlidingGame) -> tuple[Boards, Floats]:
     """Return the different start boards `(n, R, C)` of a game, and their probabilities `(n,)`."""
     boards, mass = np.zeros((1, *game.shape), np.uint8), np.ones(1)
     for fixed in game.start.tiles:
@@ -57,12 +53,12 @@ def start_boards(game: SlidingGame) -> tuple[Boards, Mass]:
     return boards, mass
 
 
-def merged(boards: Boards, mass: Mass) -> tuple[Boards, Mass]:
+def merged(boards: Boards, mass: Floats) -> tuple[Boards, Floats]:
     """Return the different boards among boards `(n, R, C)`, and the sum of the mass of each."""
     cells = boards.reshape(len(boards), boards.shape[1] * boards.shape[2])
     numbers = cells @ np.uint64(32) ** np.arange(cells.shape[1], dtype=np.uint64)
     _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
-    summed: Mass = np.bincount(which, mass, len(first)).astype(np.float64)
+    summed: Floats = np.bincount(which, mass, len(first)).astype(np.float64)
     return boards[first], summed
 
 

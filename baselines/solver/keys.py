@@ -6,12 +6,11 @@ afterstates of one age are rising lists of keys.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.pushes import possible_cells, pushed_to, rows_after
-from baselines.solver.boards import Values
 from tile_envs.base.compiled import ONE, Word, compiled, compiled_loop
 from tile_envs.base.random_stream import Words
+from tile_envs.game import Floats, Ints
 from tile_envs.sliding.compiled import ACTIONS_END
 from tile_envs.sliding.packed.kernels import CELL, CELL_IN_LINE, GameTables, Lines, transposed
 
@@ -102,9 +101,7 @@ def keys_of(game: GameTables, rows: Words) -> Words:
 
 
 @compiled_loop
-def values_of(
-    keys: Words, values: Values, begins: NDArray[np.int64], wanted: Words, ages: NDArray[np.int64]
-) -> Values:
+def values_of(keys: Words, values: Floats, begins: Ints, wanted: Words, ages: Ints) -> Floats:
     """Return the values of boards of these keys and ages, `(m,)`, in `Layers`, NaN if absent."""
     found = np.full(len(wanted), np.nan)
     for i in range(len(wanted)):
@@ -158,8 +155,8 @@ def states_after(game: GameTables, afterstates: Words, tile: Word) -> Words:
 
 @compiled_loop
 def expected_values(
-    game: GameTables, afterstates: Words, tile: Word, states: Words, values: Values
-) -> Values:
+    game: GameTables, afterstates: Words, tile: Word, states: Words, values: Floats
+) -> Floats:
     """Return mean values `(n,)` of what follows afterstates, among rising state keys `(m,)`."""
     means = np.zeros(len(afterstates))
     for i in range(len(afterstates)):
@@ -176,8 +173,8 @@ def expected_values(
 
 @compiled_loop
 def best_values(
-    game: GameTables, states: Words, afterstates: Words, values: Values, weight: float
-) -> Values:
+    game: GameTables, states: Words, afterstates: Words, values: Floats, weight: float
+) -> Floats:
     """Return the values `(n,)` of states, `max over a (w r + V(s'))`, 0 where no action is legal.
 
     Their afterstates are among those given, `(m,)` rising keys and values; w is the weight, 0 or 1.

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from baselines.agents import Observations, ValueAgent
+from baselines.agents import ValueAgent
 from baselines.solver.solve import Solution, solution_of
 from tile_envs.errors import UsageError
-from tile_envs.game import Floats, Game
+from tile_envs.game import Floats, Game, Observations
 from tile_envs.sliding.game import SlidingGame
 
 

@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from baselines.arrays import read_arrays, write_arrays
 from baselines.progress import Progress
 from baselines.solver import keys as steps
 from baselines.solver.boards import (
     BYTES_PER_BOARD,
-    Boards,
-    Values,
     check_size,
     most_boards,
     start_boards,
@@ -36,6 +34,7 @@ from baselines.solver.boards import (
 from tile_envs.base.compiled import Word
 from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
+from tile_envs.game import Boards, Floats, Ints
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import game_tables, rows_of
 from tile_envs.sliding.packed.tables import CELL_BITS, CELL_MASK
@@ -51,8 +50,8 @@ class Layers:
     """Boards and their values, age by age."""
 
     keys: Words  # `(n,)`, those of one age are rising
-    values: Values  # `(n,)`
-    begins: NDArray[np.int64]  # `(ages + 1,)`, where each age begins, and the last one ends
+    values: Floats  # `(n,)`
+    begins: Ints  # `(ages + 1,)`, where each age begins, and the last one ends
 
     def __post_init__(self) -> None:
         # Compiled code indexes by them.
@@ -70,7 +69,7 @@ class Layers:
         begins = np.cumsum([0, *map(len, keys)])
         return cls(np.concatenate(keys), np.zeros(begins[-1]), begins)
 
-    def of_age(self, age: int) -> tuple[Words, Values]:
+    def of_age(self, age: int) -> tuple[Words, Floats]:
         place = slice(*self.begins[age : age + 2])
         return self.keys[place], self.values[place]
 
@@ -100,15 +99,15 @@ class Solution:
     afterstates: Layers
     goal: int | None = None
 
-    def state_values(self, boards: ArrayLike) -> Values:
+    def state_values(self, boards: ArrayLike) -> Floats:
         """Return V(s) `(n,)` of states `(n, R, C)`, NaN for those that play cannot reach."""
         return self._looked_up(self.states, boards)
 
-    def afterstate_values(self, boards: ArrayLike) -> Values:
+    def afterstate_values(self, boards: ArrayLike) -> Floats:
         """Return V(s') `(n,)` of afterstates `(n, R, C)`, as `state_values`."""
         return self._looked_up(self.afterstates, boards)
 
-    def action_values(self, boards: ArrayLike) -> NDArray[np.float64]:
+    def action_values(self, boards: ArrayLike) -> Floats:
         """Return r + V(s') `(n, 4)`: minus infinity if illegal, NaN where play cannot get."""
         after, rewards, masks = self.game.afterstates(boards)
         values = self.afterstate_values(after.reshape(-1, *self.game.shape)).reshape(rewards.shape)
@@ -160,7 +159,7 @@ class Solution:
             raise UsageError(f"{path} is damaged: its boards and values do not belong together.")
         return cls(game, states, afterstates)
 
-    def _looked_up(self, layers: Layers, boards: ArrayLike) -> Values:
+    def _looked_up(self, layers: Layers, boards: ArrayLike) -> Floats:
         found = _keys_and_ages(self.game, self.game.rules.checked_boards(boards))
         return steps.values_of(layers.keys, layers.values, layers.begins, *found)
 
@@ -220,7 +219,7 @@ def _boards(game: SlidingGame, new_tiles: NewTiles) -> tuple[Layers, Layers]:
     return Layers.of(states), Layers.of(afterstates)
 
 
-def _keys_and_ages(game: SlidingGame, boards: Boards) -> tuple[Words, NDArray[np.int64]]:
+def _keys_and_ages(game: SlidingGame, boards: Boards) -> tuple[Words, Ints]:
     keys = steps.keys_of(game_tables(game), rows_of(game, boards))
     return keys, tile_ages(game.rules)[boards].sum(axis=(1, 2))
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from baselines.agents import Observations
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight, check_memory
 from baselines.solver.boards import is_solved_quickly
@@ -28,7 +27,7 @@ from baselines.training.episodes import Episodes, EpisodicLearner, Sides, epsilo
 from baselines.training.learner import Metrics
 from tile_envs.base.random_stream import starts
 from tile_envs.errors import UsageError
-from tile_envs.game import Bools, Floats, Game, Ints
+from tile_envs.game import Bools, Floats, Game, Ints, Observations
 from tile_envs.sliding import SlidingGame
 from tile_envs.sliding.packed.tables import check_packs
 

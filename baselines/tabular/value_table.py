@@ -18,12 +18,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from baselines.agents import Observations
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight
 from baselines.tabular.boards import from_opponent, move_entries
 from baselines.training.episodes import Episodes, EpisodicLearner, Sides
 from tile_envs.errors import UsageError
-from tile_envs.game import Floats, Game
+from tile_envs.game import Floats, Game, Observations
 from tile_envs.tictactoe import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, O, X, afterstates, encode, solve
 

@@ -7,16 +7,15 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from baselines.agents import Observations, ValueAgent
+from baselines.agents import ValueAgent
 from baselines.seeds import training_generator, training_seeds
 from baselines.settings import check_batch
 from baselines.training.learner import Learner, Metrics, State
 from baselines.training.learner import Sides as Sides
 from tile_envs.base.engine import AUTO
 from tile_envs.base.random_stream import Words
-from tile_envs.game import Bools, Floats, Game, Ints
+from tile_envs.game import Bools, Floats, Game, Ints, Observations
 from tile_envs.games import vector_env
 
 COUNTERS = ("iterations", "games", "moves")
@@ -55,7 +54,7 @@ def collect(envs: Any, seeds: Words, choose: Callable[[Observations, Bools], Int
     """
     observations, infos = envs.reset(seed=seeds)
     playing = np.ones(envs.num_envs, np.bool_)
-    steps: list[tuple[NDArray[Any], ...]] = []
+    steps = list[tuple[Any, ...]]()
     while playing.any():
         actions = choose(observations, infos["action_mask"].astype(np.bool_))
         following, rewards, terminations, truncations, infos = envs.step(actions)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from baselines.agents import AGENTS, BOTH, LEARNERS, Observations, agent_class, check_takes
+from baselines.agents import AGENTS, BOTH, LEARNERS, agent_class, check_takes
 from baselines.arrays import Arrays
 from baselines.evaluation.policies import side_metrics
 from baselines.evaluation.sampled import play
@@ -25,7 +25,7 @@ from baselines.training.config import BUDGET, RunConfig
 from baselines.training.run_folder import Run
 from tile_envs.base.checks import brief, check_like, checked_integer
 from tile_envs.errors import UsageError, extra
-from tile_envs.game import Game
+from tile_envs.game import Game, Observations
 from tile_envs.games import make
 from tile_envs.sliding.game import SlidingGame
 

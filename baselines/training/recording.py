@@ -13,24 +13,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.agents import Task
-from baselines.arrays import write_arrays
+from baselines.arrays import Arrays, write_arrays
 from baselines.evaluation.sampled import N_ENVS, play
 from baselines.seeds import game_seeds
 from baselines.settings import check_batch, check_file
 from baselines.training.run_folder import check_free, lock_folder
 from tile_envs.agents import Agent
 from tile_envs.errors import UsageError, extra
-from tile_envs.game import Game
+from tile_envs.game import Game, Ints
 from tile_envs.games import make
 from tile_envs.replay import Playthrough, Replay, begin, read, replay_of, write
 from tile_envs.words import counted
 
 VERSION = 2  # raised when the same command records other games of an agent that draws nothing
 Format = Literal["replay", "npz", "minari"]
-Columns = dict[str, NDArray[Any]]
 Trajectory = dict[str, Any]
 """A game of T steps: its `seed`; its `observations` and, by name, its `infos`, each `(T + 1, ...)`;
 and `TAKEN`, each `(T,)`.  Minari's `EpisodeBuffer` takes these as its arguments."""
@@ -103,7 +101,7 @@ def _write_minari(
 def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Trajectory]:
     seeds = game_seeds(seed, games, "recording").tolist()
     for first in range(0, games, N_ENVS):
-        own, parts = seeds[first : first + N_ENVS], list[Columns]()
+        own, parts = seeds[first : first + N_ENVS], list[Arrays]()
         how: Any = {"use": "recording", "first": first, "keep": partial(_keep, parts)}
         play(agent, task.env, task.env_kwargs, len(own), seed, "recording", **how)
         infos = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -115,7 +113,7 @@ def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Traject
             yield {"seed": word, "observations": game.pop("observations"), "infos": game} | steps
 
 
-def _keep(parts: list[Columns], games: NDArray[np.int64], *step: Any) -> None:
+def _keep(parts: list[Arrays], games: Ints, *step: Any) -> None:
     """Keep a step of games that are on, and what comes last of those that it has ended."""
     observations, infos, *taken, last, last_infos = step
     part = infos | dict(zip(TAKEN, taken, strict=True))
@@ -125,7 +123,7 @@ def _keep(parts: list[Columns], games: NDArray[np.int64], *step: Any) -> None:
     parts += [part, {name: values[over] for name, values in ended.items()}]
 
 
-def read_transitions(folder: Path, game: Game) -> Columns:
+def read_transitions(folder: Path, game: Game) -> Arrays:
     """Return the `transitions` of a folder's replays, `*.json`, without illegal actions."""
     games = [_legal_part(_read(path, game)) for path in sorted(folder.glob("*.json"))]
     if not any(len(each["actions"]) for each in games):
@@ -153,7 +151,7 @@ def _legal_part(replay: Replay) -> Trajectory:
     return {"seed": replay.seed} | states | dict(zip(TAKEN, steps, strict=True))
 
 
-def transitions(games: Iterable[Trajectory]) -> Columns:
+def transitions(games: Iterable[Trajectory]) -> Arrays:
     """Return the n transitions of g games, one game after the other.
 
     Returns:

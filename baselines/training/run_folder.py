@@ -15,7 +15,7 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 from typing_extensions import Self
 
 from baselines.arrays import Arrays, pack, read_arrays, size_of, write_arrays
@@ -106,11 +105,11 @@ def check_free(folder: Path) -> None:
         raise UsageError(f"{folder} holds a run already: give another --out, or --resume.")
 
 
-def write_checkpoint(folder: Path, state: Mapping[str, NDArray[Any]]) -> None:
+def write_checkpoint(folder: Path, state: Arrays) -> None:
     write_arrays(folder / CHECKPOINT, pack(state), compressed=True)
 
 
-def read_checkpoint(folder: Path, like: Mapping[str, NDArray[Any]] | None = None) -> Arrays:
+def read_checkpoint(folder: Path, like: Arrays | None = None) -> Arrays:
     """Return the state of a run's learner; or its arrays of the names and size of others."""
     path, most = folder / CHECKPOINT, sys.maxsize if like is None else size_of(like)
     if not path.exists():

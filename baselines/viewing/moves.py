@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.players import Player
 from baselines.progress import Progress, number
@@ -15,7 +14,7 @@ from baselines.seeds import game_seeds
 from baselines.solver.boards import is_solved_quickly
 from tile_envs.agents import Agent, choose_actions
 from tile_envs.errors import UsageError
-from tile_envs.game import Floats, Game
+from tile_envs.game import Floats, Game, Observations
 from tile_envs.games import make
 from tile_envs.replay import Playthrough, Position, Replay, begin, read
 from tile_envs.sliding.game import SlidingGame
@@ -38,7 +37,7 @@ class MoveValues:
 
     def __init__(self, game: Game, player: Player | None, exact: bool = True) -> None:
         self.game, self._kept = game, dict[bytes, dict[str, Floats]]()
-        self.sources: dict[str, Callable[[NDArray[Any]], Floats]] = {}
+        self.sources: dict[str, Callable[[Observations], Floats]] = {}
         for kind, method in (("value", "action_values"), ("probability", "action_probabilities")):
             if player and hasattr(player.agent, method) and not self.sources:
                 self.sources[f"{player.name}, {kind}"] = getattr(player.agent, method)
@@ -62,7 +61,7 @@ class MoveValues:
         return in_words(self.of(position), self.game, chosen)
 
 
-def exact_values(game: Game) -> Callable[[NDArray[Any]], Floats] | None:
+def exact_values(game: Game) -> Callable[[Observations], Floats] | None:
     """Return a function that knows the exact values `(n, actions)` of positions, if there is one.
 
     Those of small sliding games are expected scores under optimal play; those of tic-tac-toe are 1,
@@ -75,7 +74,7 @@ def exact_values(game: Game) -> Callable[[NDArray[Any]], Floats] | None:
     return _perfect_play if isinstance(game, TicTacToe) else None
 
 
-def _perfect_play(observations: NDArray[Any]) -> Floats:
+def _perfect_play(observations: Observations) -> Floats:
     positions, codes = solve(), encode_seen(observations)
     values = positions.value[positions.children[codes]] * positions.to_move[codes, None]
     return values.astype(np.float64)
