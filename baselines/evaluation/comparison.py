@@ -14,22 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from baselines.evaluation.intervals import difference
-from baselines.evaluation.rows import (
-    OUTCOMES,
-    Row,
-    cells_of,
-    interval_text,
-    options_of,
-    shown,
-    table,
-    write_rows,
-)
+from baselines.evaluation.rows import Row, cells_of, compared, heading, in_words, table, write_rows
 from baselines.training.run_folder import installed
 from tile_envs.game import Floats
 from tile_envs.words import counted, printable
 
-MEANS = "mean", "share", *OUTCOMES
-"""The columns of results that are averaged over seeds."""
 SHARED, OVER_SEEDS = ("env", "env_kwargs", "side", "episodes", "seed"), "Student's, over seeds"
 """What rows of several seeds share, and the method of intervals over seeds."""
 SAMPLED = ["episodes", "mean", "low", "median", "max", "moves_per_second"]
@@ -72,7 +61,7 @@ def over_seeds(results: Sequence[Result]) -> list[Row]:
         row = {name: first[name] if name in SHARED else None for name in first}
         row |= {"agent": _name(runs), "interval_method": OVER_SEEDS}
         found, _ = difference(_values(runs), np.zeros(1), are_paired=True)
-        row |= _estimated(_compared(first), found)
+        row |= _estimated(compared(first), found)
         for name in notes[0]:
             told = [each.get(name) for each in notes]
             row[name] = told if told[1:] != told[:-1] else told[0]
@@ -84,13 +73,9 @@ def _seed(result: Result) -> int | None:
     return result.noted.get("train_seed")
 
 
-def _compared(row: Row) -> list[str]:
-    return [name for name in MEANS if name in row]
-
-
 def _values(runs: Sequence[Result]) -> Floats:
     """Return the results `(k, n)` that n runs have in their k columns of `MEANS`."""
-    return np.array([[run.row[name] for run in runs] for name in _compared(runs[0].row)])
+    return np.array([[run.row[name] for run in runs] for name in compared(runs[0].row)])
 
 
 def _estimated(names: Sequence[str], found: Floats) -> Row:
@@ -102,14 +87,6 @@ def _estimated(names: Sequence[str], found: Floats) -> Row:
         told = values.clip(-most, most).tolist()
         row |= zip((name, f"{prefix}low", f"{prefix}high"), told, strict=False)
     return row
-
-
-def _told(row: Row) -> str:
-    texts = []
-    for name in _compared(row):
-        bounds = interval_text(row, f"{name}_low" if name != row.get("interval_of") else "low")
-        texts.append(f"{name} {shown(name, row[name])}" + f" ({bounds})" * bool(bounds))
-    return ", ".join(texts)
 
 
 def _name(runs: Sequence[Result]) -> str:
@@ -134,8 +111,8 @@ def write_results(results: Sequence[Result], out: Path | None) -> list[Row]:
 
 
 def seeds_text(row: Row) -> str:
-    head = [f"{row['agent']} on {row['env']}", *options_of(row), "95 % intervals over seeds"]
-    return f"{', '.join(head)}: {_told(row)}"
+    what, how = f"{row['agent']} on {row['env']}", "95 % intervals over seeds"
+    return f"{heading(what, row['env_kwargs'], how)}: {in_words(row)}"
 
 
 def differences(results: Sequence[Result]) -> list[str]:
@@ -150,7 +127,7 @@ def differences(results: Sequence[Result]) -> list[str]:
 
 
 def _difference(best: Sequence[Result], other: Sequence[Result]) -> list[str]:
-    pair, names, lines = (best, other), _compared(best[0].row), list[str]()
+    pair, names, lines = (best, other), compared(best[0].row), list[str]()
     title, (a, b) = " − ".join(map(_name, pair)), map(_values, pair)
     trained = [runs for runs in pair if runs[0].setting]
     why = ", of these networks: only several seeds of each compare settings" * bool(trained)
@@ -160,17 +137,17 @@ def _difference(best: Sequence[Result], other: Sequence[Result]) -> list[str]:
         found, needed = difference(a, b, are_paired=is_paired or len(trained) == 1)
         how = (", paired" if is_paired else ", unpaired") * (len(trained) == 2)
         advice = _advice(found[:, 0], needed[0] - min(map(len, trained)), "seed")
-        lines.append(f"{title}: {_told(_estimated(names, found))} over seeds{how}{advice}")
+        lines.append(f"{title}: {in_words(_estimated(names, found))} over seeds{how}{advice}")
         title, why = "  of these networks", ""
     n = min(len(run.returns) for runs in pair for run in runs)
     games = [np.mean([run.returns[:n] for run in runs], axis=0, keepdims=True) for runs in pair]
     if n > 1 and np.ptp(games[0] - games[1]):
         found, needed = difference(*games, are_paired=True)
         advice = why if trained else _advice(found[:, 0], needed[0] - n, "game")
-        lines.append(f"{title}: {_told(_estimated(names, found))} over games{advice}")
+        lines.append(f"{title}: {in_words(_estimated(names, found))} over games{advice}")
     elif not n and not lines:
         found = (a.mean(axis=1) - b.mean(axis=1))[None]
-        lines.append(f"{title}: {_told(_estimated(names, found))}, exactly{why}")
+        lines.append(f"{title}: {in_words(_estimated(names, found))}, exactly{why}")
     return lines
 
 
@@ -192,7 +169,7 @@ def comparison(results: Sequence[Result]) -> str:
         how, columns = "exactly", [n for n in EXACT if any(n in row for row in rows)]
         if "episodes" in rows[0]:
             how, columns = f"games of seed {rows[0]['seed']}", SAMPLED
-        text += [", ".join([task[0], *options_of(rows[0]), how])]
+        text.append(heading(task[0], rows[0]["env_kwargs"], how))
         text += table(cells_of([(printable(row["agent"]), row) for row in rows], columns))
         if told := differences(alike):
             text += ["differences, 95 % intervals", *(f"  {line}" for line in told)]

@@ -19,7 +19,7 @@ from baselines.agents import RandomAgent, Task
 from baselines.errors import Interrupted
 from baselines.evaluation import submissions
 from baselines.evaluation.confined import STRATEGY, SUFFIX
-from baselines.evaluation.rows import Printed, Row, cells_of, options_of, table
+from baselines.evaluation.rows import Printed, Row, cells_of, heading, table
 from baselines.evaluation.sampled import Record, Stopped, summary
 from baselines.evaluation.submissions import MEMORY, Failed, Submission
 from baselines.progress import Progress
@@ -138,9 +138,9 @@ class Grades(list[Row]):
             return "\n".join(table([["", ""], *failed])[1:])
         row = graded[0]
         how = f"{row['episodes']:,} games, seed {row['seed']}" if "low" in row else "exactly"
-        heading = [row["env"], *options_of(row), how, f"agent seed {row['agent_seed']}"]
+        head = heading(row["env"], row["env_kwargs"], how, f"agent seed {row['agent_seed']}")
         cells = cells_of([(row["agent"], row) for row in graded], [n for n in COLUMNS if n in row])
-        return "\n".join([", ".join(heading), *table([*cells, *failed])])
+        return "\n".join([head, *table([*cells, *failed])])
 
 
 class GradingStopped(Interrupted):

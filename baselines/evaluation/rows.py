@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ FORMULA = re.compile(r"[=@\t\r\n]|[+-](?![\d.]+(e[+-]?\d+)?$)", re.IGNORECASE)
 """How a text begins that spreadsheets compute; an apostrophe before it keeps it a text."""
 OUTCOMES: tuple[str, ...] = ("win", "draw", "loss")
 FRACTIONS = "share", *OUTCOMES
+MEANS = "mean", *FRACTIONS
+"""The columns of results that are averaged over seeds."""
 HEADINGS = {"low": f"{'95 % interval':>22}", "moves_per_second": f"{'moves / s':>12}"}
 """Headings of columns that are not their names."""
 
@@ -32,7 +34,7 @@ class Printed(Row):
 
 
 def block(row: Row, with_speed: bool = True) -> str:
-    head = ", ".join([f"{row['agent']} on {row['env']}", *options_of(row)])
+    head = heading(f"{row['agent']} on {row['env']}", row["env_kwargs"])
     if "worst" in row:
         worst = {1: "wins", 0: "never loses", -1: "can lose"}[row["worst"]]
         fractions = "   ".join(f"  {key} {row[key]:.3%}" for key in OUTCOMES)
@@ -87,8 +89,21 @@ def shown(column: str, value: float) -> str:
     return f"{value:.2%}" if column in FRACTIONS else number(value)
 
 
-def options_of(row: Row) -> list[str]:
-    return [f"{key}={value}" for key, value in row["env_kwargs"].items()]
+def heading(what: str, options: Mapping[str, Any], *more: str) -> str:
+    return ", ".join([what, *(f"{name}={value}" for name, value in options.items()), *more])
+
+
+def compared(row: Row) -> list[str]:
+    return [name for name in MEANS if name in row]
+
+
+def in_words(row: Row) -> str:
+    """Return the means of a row, each with its interval, if there is one."""
+    texts = []
+    for name in compared(row):
+        bounds = interval_text(row, f"{name}_low" if name != row.get("interval_of") else "low")
+        texts.append(f"{name} {shown(name, row[name])}" + f" ({bounds})" * bool(bounds))
+    return ", ".join(texts)
 
 
 def interval_text(row: Row, column: str = "low") -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from baselines.evaluation.rows import heading
 from baselines.players import Player
 from baselines.progress import Progress, number
 from baselines.seeds import game_seeds
@@ -148,7 +149,7 @@ def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Viewing
     task, options = player.task, {**player.task.env_kwargs, **options}
     (word,) = game_seeds(seed, 1, "evaluation").tolist()
     playthrough = Playthrough(make(task.env, options), word)
-    about = _about(task.env, ({"opponent": "random"} if task.sides else {}) | options)
+    about = heading(task.env, ({"opponent": "random"} if task.sides else {}) | options)
     return Viewing(playthrough, f"{player.name} plays {task.game.name}", about, seed, [], player)
 
 
@@ -159,7 +160,7 @@ def recorded_games(path: Path) -> list[Viewing]:
     games = []
     for path in paths:
         replay = read(path)
-        about, title = _about(replay.env, replay.options), title_of(replay, path.stem)
+        about, title = heading(replay.env, replay.options), title_of(replay, path.stem)
         games.append(Viewing(begin(replay), title, about, replay.seed, [*replay.actions]))
     return games
 
@@ -173,7 +174,3 @@ def check_kind(games: Sequence[Viewing]) -> None:
     kinds = {str(viewing.playthrough.env.game) for viewing in games}
     if len(kinds) > 1:
         raise UsageError(f"a file shows games of one kind, got {', '.join(sorted(kinds))}.")
-
-
-def _about(env: str, options: Mapping[str, Any]) -> str:
-    return ", ".join([env, *(f"{name}={value}" for name, value in options.items())])
