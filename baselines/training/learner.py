@@ -7,14 +7,13 @@ number, so that a run that was interrupted ends where an uninterrupted one ends.
 from abc import ABC, abstractmethod
 from dataclasses import asdict, make_dataclass, replace
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from baselines.agents import AGENTS, BOTH, LEARNERS, agent_class, check_takes
+from baselines.agents import BOTH, LEARNERS, agent_class, check_takes
 from baselines.arrays import Arrays
 from baselines.evaluation.policies import side_metrics
 from baselines.evaluation.sampled import play
@@ -24,7 +23,7 @@ from baselines.training import run_folder as runs
 from baselines.training.config import BUDGET, RunConfig
 from baselines.training.run_folder import Run
 from tile_envs.base.checks import brief, check_like, checked_integer
-from tile_envs.errors import UsageError, extra
+from tile_envs.errors import UsageError
 from tile_envs.game import Game, Observations
 from tile_envs.games import make
 from tile_envs.sliding.game import SlidingGame
@@ -204,11 +203,8 @@ class Learner(ABC):
 
 
 def learner_class(name: str) -> type[Learner]:
-    """Return the class of a learner: a name of `AGENTS`, or `module:Class` as a person types it."""
-    if name in LEARNERS:
-        with extra("baselines"):
-            return cast(type[Learner], resolve_name(AGENTS[name].path))
-    if ":" not in name:
+    """Return the class of a learner: one of `LEARNERS`, or `module:Class` as a person types it."""
+    if name not in LEARNERS and ":" not in name:
         known = ", ".join(LEARNERS)
         raise UsageError(f"there is no {name!r} to train: expected {known} or my_module:MyLearner.")
     learner = agent_class(name)
