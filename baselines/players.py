@@ -111,7 +111,9 @@ def open_player(
     options |= {"wrappers": wrappers} if wrappers else {}
     env_id, asked = named(env, env_kwargs)
     if not isinstance(agent, str | Path):
-        player = _of_object(agent, env_id, asked, seed, options)
+        if env_id is None:
+            raise UsageError("env must be given with an agent, such as 'Tiles2048-v0', got None.")
+        player = _of_object(agent, Task(resolve_id(env_id), asked or {}), seed, options)
     elif names_run(name := str(agent)) or name == agents.STRONG:
         if options:
             raise UsageError(f"{name} is a trained agent and takes no options, got {options!r}.")
@@ -133,22 +135,13 @@ def open_player(
     return with_path(player, name) if name.endswith(runs.MODEL_SUFFIX) else player
 
 
-def _of_object(
-    agent: Any,
-    env_id: str | None,
-    env_kwargs: Mapping[str, Any] | None,
-    seed: int,
-    options: Mapping[str, Any],
-) -> Player:
-    if env_id is None:
-        raise UsageError("env must be given with an agent, such as 'Tiles2048-v0', got None.")
+def _of_object(agent: Any, task: Task, seed: int, options: Mapping[str, Any]) -> Player:
     if not hasattr(agent, "predict"):
         raise UsageError(f"an agent has a method predict(observation), got {brief(agent)}.")
     if options and not isinstance(agent, type):
         raise UsageError("agent_kwargs are for an agent that is named.")
     # The options may be those of a vector environment alone, such as engine.
-    options_of(env_id := resolve_id(env_id))
-    task = Task(env_id, env_kwargs or {})
+    options_of(task.env)
     if isinstance(agent, type):
         agent = make_agent(agent, task.game, seed, **options)
     return Player(agent, type(agent).__name__, task)
