@@ -68,9 +68,7 @@ def most_boards(game: SlidingGame) -> int:
     # was made on n - k + 1 at most: for every j, at most n - j tiles need more than j cells.
     cells = math.prod(game.shape)
     tiles = Counter(game.cells_needed.values())  # by the number of cells that they need
-    ways = Counter(
-        {0: 1}
-    )  # of filling so many cells with the tiles that need more cells than `needed`
+    ways = Counter({0: 1})  # of filling so many cells with the tiles that need more than `needed`
     for needed in range(cells, 0, -1):
         filled: Counter[int] = Counter()
         for taken, count in ways.items():
