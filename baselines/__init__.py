@@ -1,10 +1,6 @@
 """Baseline agents for the environments of `tile_envs`: training, playing, evaluation.
 
 What is given and cannot be used is answered by a `ValueError` of one line, in all modules.
-
-Examples:
-    >>> from baselines import EpisodicLearner, Learner, evaluate, evaluate_exactly, load
-    >>> from baselines import grade, judge, questions, regret, solve, train
 """
 
 from importlib import import_module

@@ -54,16 +54,11 @@ class BoardAgent(ABC):
         episode_start: Bools | None = None,
         deterministic: bool = True,
     ) -> tuple[Ints, Any]:
-        """Return an action for each observation, and `state`.
+        """Return an action for each observation, and `state` as it is.
 
-        Args:
-            observation: `(n, ...)`, as the vector environments give them, or a single one.
-            state: Returned as it is.
-            episode_start: Not used.
-            deterministic: Whether to play the best action; agents that always draw do not ask.
-
-        Returns:
-            Actions `(n,) int64`, 0 where none is legal, or a single action; and `state`.
+        Observations `(n, ...)` are as the vector environments give them; actions are `(n,) int64`,
+        0 where none is legal.  Of a single observation it is a single action.  If `deterministic`,
+        it is the best one; agents that always draw do not ask.  `episode_start` is not used.
         """
         if np.ndim(observation) > BOARD_AXES:
             return self.choose_actions(observation, deterministic), state
@@ -75,12 +70,7 @@ class BoardAgent(ABC):
 
 
 class StochasticAgent(BoardAgent):
-    """Draws actions from the probabilities that a subclass gives them.
-
-    Args:
-        game: The game that is played.
-        seed: The seed of the agent's own random numbers.
-    """
+    """Draws actions, by random numbers of its own, from the probabilities that a subclass gives."""
 
     def __init__(self, game: Game, seed: int = 0) -> None:
         self._game = game

@@ -92,20 +92,9 @@ def open_player(
 ) -> Player:
     """Return an agent with what it plays: one that is named, or of a run, a file or a class.
 
-    Args:
-        agent: A name of the registry, `module:Class`, the folder of a run, a model in that, or the
-            file of another model of Stable-Baselines3; or an agent, or its class.
-        env: The environment or its id; None is the one of the run, or the agent's usual one.
-        env_kwargs: The environment's options, added to those of a run.
-        seed: The seed of a named agent's own random numbers.
-        agent_kwargs: A named agent's own options.
-        wrappers: Those that a model of Stable-Baselines3 by its file has learned with.
-        search: The depth, in moves, of a search with the agent's action values.
-        unfinished: Whether a run may be unfinished.
-        **search_options: Options of the search, the fields of `SearchOptions`.
-
-    Raises:
-        ValueError: As `load`, and if an option is unusable.
+    The arguments are those of `baselines.evaluate`; but `env_kwargs` are added to those of a run,
+    and `seed` is that of a named agent's own random numbers.  `wrappers` are those that a model by
+    its file has learned with; `unfinished` says whether a run may be unfinished.
     """
     options = checked_mapping(agent_kwargs, "agent_kwargs")
     options |= {"wrappers": wrappers} if wrappers else {}

@@ -29,9 +29,6 @@ def joined(paths: Sequence[Path]) -> list[Result]:
     """Return the rows of all games whose parts are in files `.csv`.
 
     Each is what one evaluation of all games says, bit for bit, but for `moves_per_second`.
-
-    Raises:
-        ValueError: If a file holds no parts, or games are missing or come twice.
     """
     parts = defaultdict[Any, list[Row]](list)
     for path in paths:

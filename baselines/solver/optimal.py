@@ -14,10 +14,7 @@ from tile_envs.sliding.game import SlidingGame
 class OptimalAgent(ValueAgent):
     """Plays a move with the highest expected score; ties: the lowest index.
 
-    Args:
-        game: A sliding game on a small board.
-        seed: Not used.
-        solution: The folder of a solution that `solve --out` has written; None solves the game.
+    `solution` is the folder of one that `solve --out` has written; None solves the game.
     """
 
     def __init__(self, game: Game, seed: int = 0, solution: str | None = None) -> None:

@@ -94,7 +94,6 @@ class EpisodicLearner(ValueAgent, Learner):
         opponent: In a game with sides, a named opponent, or "self" for self-play.
 
     Attributes:
-        games, moves: The numbers of games, on each side, and of moves learned from.
         self_play: Whether every other observation is the other player's.
     """
 

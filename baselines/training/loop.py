@@ -47,10 +47,6 @@ def learn(
 
     Ctrl-C or SIGTERM ends the call after the present iteration, with a checkpoint; a second one
     ends it at once.  Without a folder nothing is written.
-
-    Raises:
-        Interrupted: If the call was interrupted.
-        ValueError: If the callback raises; the run is saved first.
     """
     config = learner.config
     if config.moves is not None and learner.moves is None:

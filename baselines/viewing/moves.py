@@ -170,7 +170,6 @@ def title_of(replay: Replay, name: str) -> str:
 
 
 def check_kind(games: Sequence[Viewing]) -> None:
-    """Check that games are of one kind, which can be shown together."""
     kinds = {str(viewing.playthrough.env.game) for viewing in games}
     if len(kinds) > 1:
         raise UsageError(f"a file shows games of one kind, got {', '.join(sorted(kinds))}.")
