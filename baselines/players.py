@@ -188,8 +188,7 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
         raise UsageError(f"{path} was trained in {config.env}, not in {asked}.")
     task = config.task
     if env_kwargs:
-        options = {**task.env_kwargs, **env_kwargs}
-        task = replace(Task.of(config.env, options), sides=task.sides)
+        task = replace(Task.of(config.env, {**task.env_kwargs, **env_kwargs}), sides=task.sides)
     kind = type(learner).Settings
     default, settings = vars(kind()), vars(read_settings(kind, config.settings))
     changed = {n: v for n, v in settings.items() if v != default[n]}

@@ -106,8 +106,7 @@ def evaluate(
                 player = with_path(player, word) if named.keys() - {name} else player
                 if placer_agent is not None:
                     player = _placed_by(placer_agent, placer_depth or 1, player, unfinished)
-                sides = player.sides_to_evaluate(side, exact)
-                each_side = [(player, each) for each in sides]
+                each_side = [(player, each) for each in player.sides_to_evaluate(side, exact)]
                 played = play_all(each_side, episodes, seed, exact, first=first)
             for result in played:
                 results.append(result)  # before it is printed, since a pipe can be closed

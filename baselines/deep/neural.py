@@ -71,7 +71,6 @@ class Neural(EpisodicLearner):
     plays = TicTacToe
     version = 2
     test_games = 100
-    saved = ()
 
     def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
         settings = settings or NeuralSettings()

@@ -58,8 +58,7 @@ def merged(boards: Boards, mass: Floats) -> tuple[Boards, Floats]:
     cells = boards.reshape(len(boards), boards.shape[1] * boards.shape[2])
     numbers = cells @ np.uint64(32) ** np.arange(cells.shape[1], dtype=np.uint64)
     _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
-    summed: Floats = np.bincount(which, mass, len(first)).astype(np.float64)
-    return boards[first], summed
+    return boards[first], np.bincount(which, mass, len(first)).astype(np.float64)
 
 
 def most_boards(game: SlidingGame) -> int:

@@ -228,8 +228,7 @@ def _distinct(keys: Words) -> Words:
     """Return the different keys, rising, many times faster than `np.unique`."""
     keys.sort()
     is_first = np.append(True, keys[1:] != keys[:-1])
-    distinct: Words = keys[is_first[: len(keys)]]
-    return distinct
+    return np.asarray(keys[is_first[: len(keys)]])
 
 
 def _evaluate(solution: Solution, new_tiles: NewTiles) -> None:

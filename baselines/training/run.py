@@ -186,8 +186,7 @@ def config_for(
 def presets_of(name: str) -> dict[str, dict[str, dict[str, Any]]]:
     """Return an agent's tuned numbers of `hyperparams.yml`, by kind of game or id, and preset."""
     text = files("baselines").joinpath("hyperparams.yml").read_text(encoding="utf-8")
-    presets: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(text).get(name, {})
-    return presets
+    return dict(yaml.safe_load(text).get(name, {}))
 
 
 def presets_for(name: str, env: str, game: Game) -> dict[str, tuple[str, dict[str, Any]]]:
