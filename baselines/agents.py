@@ -30,11 +30,9 @@ from tile_envs.errors import UsageError, extra
 from tile_envs.game import Bools, Floats, Game, Ints, Observations, describe
 from tile_envs.games import import_named, make, resolve_id
 
-Values = Callable[[Any, Observations], Floats]
-"""A method that gives action values."""
+Values = Callable[[Any, Observations], Floats]  # a method that gives action values
 BOTH = "both"
-BOARD_AXES = 2
-"""Rows and columns: one board, not a batch."""
+BOARD_AXES = 2  # rows and columns: one board, not a batch
 
 
 class BoardAgent(ABC):
@@ -234,8 +232,7 @@ AGENTS = {
     "dqn": Entry("baselines.deep.dqn:DQNLearner", learns=True),
     "ppo": Entry("baselines.deep.ppo:PPOLearner", learns=True),
 }
-STRONG = "strong"
-"""The name of the trained networks that come with the package."""
+STRONG = "strong"  # the name of the trained networks that come with the package
 STRONG_FOLDER = Path(__file__).with_name(STRONG)
 """The exports of runs with the preset of this name, in folders called as their games."""
 NAMES = (*AGENTS, STRONG)

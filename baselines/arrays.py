@@ -27,8 +27,7 @@ from tile_envs.files import replacing
 Arrays = dict[str, NDArray[Any]]
 Items = Iterable[tuple[str, NDArray[Any]]]
 LARGE, BLOCK, MASK = 1 << 20, 1 << 16, "mask"
-HEADER = 1 << 10
-"""Bytes of an entry besides those of its array, at most."""
+HEADER = 1 << 10  # bytes of an entry besides those of its array, at most
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 

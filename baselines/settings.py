@@ -22,8 +22,7 @@ from tile_envs.base.checks import brief, plain
 from tile_envs.errors import UsageError
 
 MOST = (1 << 63) - 1
-CGROUP = Path("/sys/fs/cgroup")
-"""Where Linux tells what a container may use."""
+CGROUP = Path("/sys/fs/cgroup")  # where Linux tells what a container may use
 QUOTAS = ("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")
 """Files with its time on cores, and the period of that, of versions 2 and 1."""
 SHARE = "BASELINES_MEMORY"

@@ -102,8 +102,7 @@ Shaped = Annotated[T, OmitArgPrefixes, arg(constructor=with_shape)]
 """An environment's options: on a command line `--env-kwargs` and `--shape`."""
 
 
-TYPES = ConstructorRegistry()
-"""How tyro reads types, beyond its own rules."""
+TYPES = ConstructorRegistry()  # how tyro reads types, beyond its own rules
 
 
 def _read_object(text: str) -> dict[str, Any]:

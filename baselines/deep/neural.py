@@ -118,8 +118,7 @@ class Neural(EpisodicLearner):
 class Published:
     """The network of one side, which sees its own marks, of this `sign`, as 1."""
 
-    results = np.array([1, 1, 0], np.float32)
-    """The values of a draw, a win and a loss."""
+    results = np.array([1, 1, 0], np.float32)  # the values of a draw, a win and a loss
     optimizer: Any = torch.optim.SGD
     last: Any = torch.nn.Sigmoid
 

@@ -31,8 +31,7 @@ MAX_TEXT, MAX_NUMBER, MAX_FILE = 200, 199, 1 << 20
 """The most characters of an answer or an error, the largest number, and bytes of Python."""
 FENCED = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 """A block of code in an answer of a language model."""
-IS_ASYNC = 0x2A0
-"""The flags of the code of a coroutine, an asynchronous generator or a generator."""
+IS_ASYNC = 0x2A0  # flags of the code of coroutines, asynchronous generators and generators
 
 
 def serve(boards: int, answers: int) -> None:

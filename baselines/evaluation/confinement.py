@@ -21,8 +21,7 @@ NEW_USER, APART = 1 << 28, 1 << 30 | 1 << 29 | 1 << 27 | 1 << 17
 PRIVATE, BIND, DETACH = 1 << 14 | 1 << 18, 1 << 12 | 1 << 14, 2
 MOUNT_SETATTR, HERE, RECURSIVE, READ_ONLY = 442, -100, 0x8000, (1, 0, 0, 0)
 DEATH_SIGNAL, DUMPABLE, KEEP_CAPABILITIES, NO_NEW_PRIVILEGES = 1, 4, 8, 38
-READ_ALL = 1 << 2
-"""The capability to read what root can read, such as Python's own files."""
+READ_ALL = 1 << 2  # the capability to read what root can read, such as Python's own files
 NOBODY = 65534
 SYSTEM = (
     *("/usr", "/bin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/alternatives"),

@@ -25,8 +25,7 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.words import counted
 
-VERSION = 1
-"""Raised when a row of the same agent says something else."""
+VERSION = 1  # raised when a row of the same agent says something else
 DIGITS = 9
 """Decimals of results: further ones depend on the order of additions, and so on the machine."""
 

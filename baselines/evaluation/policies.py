@@ -15,8 +15,7 @@ from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.tictactoe.positions import CELLS, O, X, solve
 
 Policy = NDArray[np.float64]
-BATCH = 1 << 15
-"""Boards that an agent is asked for at once."""
+BATCH = 1 << 15  # boards that an agent is asked for at once
 RANDOM = TicTacToe(opponent="random")
 
 

@@ -14,14 +14,12 @@ from tile_envs.files import write_file
 from tile_envs.words import counted, printable
 
 Row = dict[str, Any]
-SUFFIXES = ".csv", ".json"
-"""The files that rows are written to."""
+SUFFIXES = ".csv", ".json"  # of the files that rows are written to
 FORMULA = re.compile(r"[=@\t\r\n]|[+-](?![\d.]+(e[+-]?\d+)?$)", re.IGNORECASE)
 """How a text begins that spreadsheets compute; an apostrophe before it keeps it a text."""
 OUTCOMES: tuple[str, ...] = ("win", "draw", "loss")
 FRACTIONS = "share", *OUTCOMES
-MEANS = "mean", *FRACTIONS
-"""The columns of results that are averaged over seeds."""
+MEANS = "mean", *FRACTIONS  # the columns of results that are averaged over seeds
 HEADINGS = {"low": f"{'95 % interval':>22}", "moves_per_second": f"{'moves / s':>12}"}
 """Headings of columns that are not their names."""
 

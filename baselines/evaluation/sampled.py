@@ -24,10 +24,8 @@ from tile_envs.agents import Agent, check_plays, choose_actions
 from tile_envs.base.checks import checked_count, checked_seed
 from tile_envs.words import counted
 
-VERSION = 2
-"""Raised when a row of the same agent and games says something else."""
-N_ENVS = 512
-"""Games that are played side by side."""
+VERSION = 2  # raised when a row of the same agent and games says something else
+N_ENVS = 512  # games that are played side by side
 QUANTILES = tuple(step / 20 for step in range(21))
 """The fractions of games that a row has a score for, from the lowest to the highest."""
 

@@ -34,8 +34,7 @@ MAX_IN_ALL, LEAST_FILE = 32 << 20, 1 << 12
 """Bytes of all files of a submission, and as how many a smaller file counts."""
 LEFT_OUT = re.compile(r"\.|~\$|(__MACOSX|__pycache__|Thumbs\.db|desktop\.ini)$")
 """Names of hidden files, and of what systems leave in folders."""
-MEMORY = 1 << 30
-"""The usual limit: bytes beyond what Python takes."""
+MEMORY = 1 << 30  # the usual limit: bytes beyond what Python takes
 STARTING, STOPPING = 60.0, 10.0
 """Seconds for Python to start, before it loads a submission, and to end."""
 MAX_MESSAGE, MAX_PER_ANSWER = 4096, 256

@@ -10,8 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-LANES = 8
-"""The number of elements of a vector."""
+LANES = 8  # the number of elements of a vector
 INT8, INT32, WORD = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 VECTOR = ir.VectorType(INT32, LANES)
 FOR_READING, KEEP_CLOSE, DATA = (ir.Constant(INT32, choice) for choice in (0, 3, 1))

@@ -33,8 +33,7 @@ LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
 BUCKET = 64
 """The bytes of a bucket, those that a processor fetches together: four entries."""
 ENTRIES_END = Word(BUCKET // 8)
-ALL = range(int(ACTIONS_END))
-"""The actions in their usual order."""
+ALL = range(int(ACTIONS_END))  # the actions in their usual order
 CLOCK = 6 if sys.platform == "darwin" else 1
 """The number of POSIX's clock that only runs forwards."""
 _read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))

@@ -36,8 +36,7 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.tables import CELL_MASK
 
 MEBIBYTE = 1 << 20
-DEEP = 4
-"""From this depth on, idle threads share the chance nodes of one board."""
+DEEP = 4  # from this depth on, idle threads share the chance nodes of one board
 Search = Callable[..., Floats]
 """Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`.  May follow:
 `end`, a time of `now` from which on values may be NaN, and `order`, the actions to search."""

@@ -12,8 +12,7 @@ from tile_envs.sliding.packed.kernels import CELL, CELL_IN_LINE, GameTables, lin
 Table = tuple[Floats, Ints, Words, Words, Word]
 """The values and visits of a `QTable`, `(boards, n_actions)`, which are changed in place; the
 weights and actions of its `BoardCodes`; and the largest tile that has a number of its own."""
-Number = tuple[Word, Word]
-"""The number of a board, and which of its images has it."""
+Number = tuple[Word, Word]  # the number of a board, and which of its images has it
 Best = tuple[Word, float]
 Rule = tuple[float, float, float, float, bool]
 """How games are played and learned from: ε, γ, α, its decay, and whether backwards."""

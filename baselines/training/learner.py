@@ -31,8 +31,7 @@ from tile_envs.sliding.game import SlidingGame
 Sides = tuple[str, ...]
 State = Arrays
 Metrics = dict[str, float]
-RECENT = 100
-"""The training games whose mean is the metric `return`."""
+RECENT = 100  # the training games whose mean is the metric `return`
 ADDED_LATER = {"moves", "recent returns"}
 """Entries of checkpoints that earlier versions did not write."""
 

@@ -28,10 +28,8 @@ CHECKPOINT_SECONDS = 30.0
 MAX_SAVING_FRACTION = 0.1
 """The largest fraction of the time that saving takes, before the last checkpoint."""
 BYTES_PER_SECOND = 100e6  # how fast files are written, until a checkpoint has been
-REPORTS = 100
-"""Lines of progress of a whole run, without those of tests."""
-SHOW_SECONDS = 2
-"""The longest time without new metrics, in the progress bar and in TensorBoard."""
+REPORTS = 100  # lines of progress of a whole run, without those of tests
+SHOW_SECONDS = 2  # the longest time without new metrics, in the progress bar and in TensorBoard
 Callback = Callable[[Learner, Metrics], Any]
 """Called with the learner and an iteration's metrics; if it returns False, training ends there."""
 

@@ -36,8 +36,7 @@ from tile_envs.words import printable
 
 CONFIG, LOCK, CHECKPOINT, PROGRESS = "config.json", "lock", "checkpoint.npz", "progress.csv"
 LAST, BEST, MODEL_SUFFIX = "last.zip", "best.zip", ".zip"
-FORMAT = 7
-"""Raised whenever a run's files mean something else than before."""
+FORMAT = 7  # raised whenever a run's files mean something else than before
 PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
 
 
