@@ -16,8 +16,7 @@ from typing import NoReturn
 
 from baselines.errors import Interrupted
 
-TRACEBACK = "--traceback"
-"""The option of every command that shows where a mistake was found."""
+TRACEBACK = "--traceback"  # the option of every command that shows where a mistake was found
 
 
 def main() -> None:

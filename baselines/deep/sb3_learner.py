@@ -67,8 +67,7 @@ class SB3Learner(Learner):
 
     test_games, first_test = 100, 100
     for_playing: ClassVar[dict[str, Any]] = {"device": "auto"}
-    logged: ClassVar[tuple[str, ...]] = ("loss",)
-    """What of the model's own log are metrics."""
+    logged: ClassVar[tuple[str, ...]] = ("loss",)  # what of the model's own log are metrics
     counters: tuple[str, ...] = ("num_timesteps", "_n_updates", "_current_progress_remaining")
     """Attributes of the model that checkpoints hold."""
     model: Any

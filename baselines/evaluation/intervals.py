@@ -9,8 +9,7 @@ import numpy as np
 from tile_envs.errors import extra
 from tile_envs.game import Floats
 
-UPPER, POWER = 0.975, 0.8
-"""The confidence of each bound, and the power of samples that are advised."""
+UPPER, POWER = 0.975, 0.8  # the confidence of each bound, and the power of samples that are advised
 
 
 def interval_of_mean(results: Floats, *, are_outcomes: bool) -> dict[str, Any]:

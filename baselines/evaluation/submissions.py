@@ -39,8 +39,7 @@ STARTING, STOPPING = 60.0, 10.0
 """Seconds for Python to start, before it loads a submission, and to end."""
 MAX_MESSAGE, MAX_PER_ANSWER = 4096, 256
 """Bytes of a message from a process, and those more for each board that it answers."""
-PACKAGES = str(Path(__file__).resolve().parents[2])
-"""The folder that this package is in."""
+PACKAGES = str(Path(__file__).resolve().parents[2])  # the folder that this package is in
 KEPT, THREADS = ("PATH", "LD_LIBRARY_PATH"), ("OMP", "OPENBLAS", "MKL")
 """Environment variables that a process sees, since others may hold secrets; and libraries whose
 threads it may not start."""

@@ -44,8 +44,7 @@ SMALL_SETS = {
 that learns early lets the large tiles settle on that side: 4096 is then hardly ever made."""
 LARGEST = 1 << 32  # the weights and sums of a stage are numbered in 32 bits
 BYTES_PER_GAME = 100  # what a game of an iteration takes while it is played
-PROMOTION_FACTOR = np.float32(0.2)
-"""Promoted values are multiplied by this unless the board is one large tile."""
+PROMOTION_FACTOR = np.float32(0.2)  # of promoted values, unless the board is one large tile
 
 
 @dataclass(frozen=True)

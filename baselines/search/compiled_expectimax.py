@@ -30,8 +30,7 @@ from tile_envs.sliding.packed.tables import LINE_BITS
 Depths = Ints
 Order = Sequence[int]
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
-BUCKET = 64
-"""The bytes of a bucket, those that a processor fetches together: four entries."""
+BUCKET = 64  # the bytes of a bucket, which a processor fetches together: four entries
 ENTRIES_END = Word(BUCKET // 8)
 ALL = range(int(ACTIONS_END))  # the actions in their usual order
 CLOCK = 6 if sys.platform == "darwin" else 1

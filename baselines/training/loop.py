@@ -25,8 +25,7 @@ from tile_envs.files import replacing
 from tile_envs.words import counted
 
 CHECKPOINT_SECONDS = 30.0
-MAX_SAVING_FRACTION = 0.1
-"""The largest fraction of the time that saving takes, before the last checkpoint."""
+MAX_SAVING_FRACTION = 0.1  # of the time, for saving before the last checkpoint
 BYTES_PER_SECOND = 100e6  # how fast files are written, until a checkpoint has been
 REPORTS = 100  # lines of progress of a whole run, without those of tests
 SHOW_SECONDS = 2  # the longest time without new metrics, in the progress bar and in TensorBoard
