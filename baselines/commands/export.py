@@ -70,7 +70,7 @@ def export(
         noted.write(beside)
         tests = games or noted.config.test_games or learner.test_games or 100
         copied, is_deep = open_player(beside), (beside / MODEL).exists()
-        card = _card(copied, noted, learner.games, tests, is_deep)
+        card = _card(copied, noted, learner, tests, is_deep)
         (beside / CARD).write_text(card, encoding="utf-8")
         if find_spec("moviepy"):
             write_film([agent_game(copied, 0, {})], beside / REPLAY, speed=20.0)
@@ -78,10 +78,9 @@ def export(
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 
 
-def _card(copied: Player, noted: Run, learned: int, games: int, is_deep: bool) -> str:
+def _card(copied: Player, noted: Run, learner: Learner, games: int, is_deep: bool) -> str:
     agent, name, task = copied.agent, copied.name, copied.task
     config, exported, options = noted.config, noted.exported or {}, dict(task.env_kwargs)
-    assert isinstance(agent, Learner)
     if task.sides:
         asked = [options | {"side": side} for side in task.sides]
         rows = [evaluate_exactly(agent, task.env, each, name=name) for each in asked]
@@ -101,11 +100,11 @@ def _card(copied: Player, noted: Run, learned: int, games: int, is_deep: bool) -
         tags="\n- deep-reinforcement-learning\n- stable-baselines3" * is_deep,
         options="".join(f", {option}={value!r}" for option, value in options.items()),
         model=f"`{exported['model']}`" if "model" in exported else "the last checkpoint",
-        learned=f"{games_played(agent)} in {noted.seconds / 60:.3g} min",
+        learned=f"{games_played(learner)} in {noted.seconds / 60:.3g} min",
         budget=config.budgets_in_words,
         again="an agent like it" if varies else "the same agent, bit for bit",
         agent_version=config.agent_version,
-        command=shlex.join(_command(config, learned)),
+        command=shlex.join(_command(config, learner.games)),
         versions=", ".join(f"{package} {version}" for package, version in noted.versions.items()),
         version=exported["version"],
         results=indent("\n".join(block(row, with_speed=False) for row in rows), "    "),

@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def play(
 
 def _play_against(folder: Path, side: str, show_values: bool, learn: bool, seed: int) -> None:
     opponent = open_player(folder, ENV, seed=seed)
-    agent = opponent.agent
+    agent: Any = opponent.agent
     if learn and not isinstance(agent, EpisodicLearner):
         raise UsageError(f"{folder} does not learn from a person: expected qtable or value_table.")
     if learn:
@@ -76,7 +76,6 @@ def _play_against(folder: Path, side: str, show_values: bool, learn: bool, seed:
 
     def learn_from(game: Playthrough) -> None:
         if learn and game.position.over and game.actions:
-            assert isinstance(agent, EpisodicLearner)
             agent.learn_from(episode_of(game, mark))
             runs.write_checkpoint(folder, agent.state_dict())
 
