@@ -40,9 +40,8 @@ STARTING, STOPPING = 60.0, 10.0
 MAX_MESSAGE, MAX_PER_ANSWER = 4096, 256
 """Bytes of a message from a process, and those more for each board that it answers."""
 PACKAGES = str(Path(__file__).resolve().parents[2])  # the folder that this package is in
-KEPT, THREADS = ("PATH", "LD_LIBRARY_PATH"), ("OMP", "OPENBLAS", "MKL")
-"""Environment variables that a process sees, since others may hold secrets; and libraries whose
-threads it may not start."""
+KEPT = "PATH", "LD_LIBRARY_PATH"  # of the environment: other variables may hold secrets
+THREADS = "OMP", "OPENBLAS", "MKL"  # libraries whose threads a process may not start
 
 
 class Failed(UsageError):

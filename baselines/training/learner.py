@@ -32,8 +32,7 @@ Sides = tuple[str, ...]
 State = Arrays
 Metrics = dict[str, float]
 RECENT = 100  # the training games whose mean is the metric `return`
-ADDED_LATER = {"moves", "recent returns"}
-"""Entries of checkpoints that earlier versions did not write."""
+ADDED_LATER = {"moves", "recent returns"}  # which checkpoints of earlier versions lack
 
 
 class Learner(ABC):
