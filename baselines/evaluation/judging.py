@@ -32,14 +32,12 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.words import counted, printable
 
 ENV = "Tiles2048-v0"
-SECONDS, SECONDS_IN_ALL = 5.0, 60.0
-"""The usual limits: seconds of a strategy in a game, and of a submission."""
+SECONDS, SECONDS_IN_ALL = 5.0, 60.0  # the usual limits: of a strategy in a game, of a submission
 MAX_ILLEGAL, MAX_FAILED = 10, 3
 """Illegal answers in a row that end a game, and failed games in a row that end the list."""
 COLUMNS = ("share", "win", "draw", "loss", "worst", "mean", "low", "median", "max", "seconds")
 """The columns of the table of grades, of which a row has some."""
-SIDE_BY_SIDE = 512
-"""Games that a class plays at once; a strategy, which may remember its game, plays one."""
+SIDE_BY_SIDE = 512  # games that a class plays at once; a strategy, which may remember, plays one
 
 
 def judge(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from baselines.agents import ValueAgent, distinct
-from baselines.search.compiled_expectimax import ALL, Depths, Order, now
-from tile_envs.game import Floats, Observations, Replies
+from baselines.search.compiled_expectimax import ALL, Order, now
+from tile_envs.game import Floats, Ints, Observations, Replies
 from tile_envs.sliding.game import SlidingGame
 
 BATCH, TIMED_BATCH = 1 << 16, 32
@@ -25,7 +25,7 @@ class BatchedSearch:
         self._end = math.inf
 
     def __call__(
-        self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
+        self, boards: Observations, depths: Ints, end: float = math.inf, order: Order = ALL
     ) -> Floats:
         self._end = end
         after, rewards, masks = self._game.afterstates(boards)

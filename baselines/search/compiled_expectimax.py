@@ -27,14 +27,12 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import CELL, Lines, placed, rows_of, transposed
 from tile_envs.sliding.packed.tables import LINE_BITS
 
-Depths = Ints
 Order = Sequence[int]
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
 BUCKET = 64  # the bytes of a bucket, which a processor fetches together: four entries
 ENTRIES_END = Word(BUCKET // 8)
 ALL = range(int(ACTIONS_END))  # the actions in their usual order
-CLOCK = 6 if sys.platform == "darwin" else 1
-"""The number of POSIX's clock that only runs forwards."""
+CLOCK = 6 if sys.platform == "darwin" else 1  # the number of POSIX's clock that only runs forwards
 _read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
 
 
@@ -56,7 +54,7 @@ class CompiledSearch:
         return type(self), (self._learner, self._game, self._table_bytes)
 
     def __call__(
-        self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
+        self, boards: Observations, depths: Ints, end: float = math.inf, order: Order = ALL
     ) -> Floats:
         rows, learner = rows_of(self._game, boards), self._learner
         # The loop is compiled for contiguous arrays alone.
@@ -98,7 +96,7 @@ class Table(NamedTuple):
 
 @compiled_loop
 def search(
-    leaves: Leaves, table: Table, boards: Words, depths: Depths, end: float, order: Words
+    leaves: Leaves, table: Table, boards: Words, depths: Ints, end: float, order: Words
 ) -> NDArray[np.float32]:
     """Return the action values `(n, 4)` of boards, reward included.
 

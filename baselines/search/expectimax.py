@@ -24,13 +24,13 @@ import numpy as np
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.batched_expectimax import BatchedSearch
-from baselines.search.compiled_expectimax import ALL, CompiledSearch, Depths, Order, now
+from baselines.search.compiled_expectimax import ALL, CompiledSearch, Order, now
 from baselines.search.options import DEEPEST, MOST_CELLS, SearchOptions
 from baselines.settings import check_memory, read_settings, usable_cores
 from tile_envs.agents import check_plays
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
-from tile_envs.game import Floats, Game, Observations
+from tile_envs.game import Floats, Game, Ints, Observations
 from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.tables import CELL_MASK
@@ -112,7 +112,7 @@ class Expectimax(ValueAgent):
         self.expected = values.max(axis=1)
         return values
 
-    def _search(self, search: Search, boards: Observations, depths: Depths) -> Floats:
+    def _search(self, search: Search, boards: Observations, depths: Ints) -> Floats:
         if self._milliseconds is None:
             return search(boards, depths)
         values = np.zeros((len(boards), self._game.n_actions))
@@ -135,11 +135,11 @@ class Expectimax(ValueAgent):
         return values
 
     def _divided(
-        self, boards: Observations, depths: Depths, end: float = math.inf, order: Order = ALL
+        self, boards: Observations, depths: Ints, end: float = math.inf, order: Order = ALL
     ) -> Floats:
         """Search boards one by one as a compiled search does, to the last bit, with all threads."""
 
-        def best(search: Search, states: Observations, depths: Depths) -> Any:
+        def best(search: Search, states: Observations, depths: Ints) -> Any:
             highest = search(states, depths, end).max(axis=1)
             return np.where(highest == -np.inf, 0.0, highest)
 

@@ -27,8 +27,7 @@ FILE = Path(__file__).with_name("pictures.mplstyle")
 STYLE = mpl.rc_params_from_file(FILE, use_default_template=False)
 COLORS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
 MOST_OPTIONS = 4  # that a label names, so that the legend is narrower than the picture
-styled = partial(mpl.rc_context, STYLE)
-"""All pictures are drawn in the body of `with styled()`."""
+styled = partial(mpl.rc_context, STYLE)  # all pictures are drawn in the body of `with styled()`
 
 
 class Curve(NamedTuple):
