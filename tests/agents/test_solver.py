@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from commands import command, typed
 from covering import covering
-from oracle import merge_2048, merge_2584, move
 from powers3 import RULES as POWERS3
 
 from baselines import evaluate, evaluate_exactly, questions, regret
@@ -52,73 +51,48 @@ TINY = [
     SlidingGame(RULES_2048, (2, 2), placer="adversary"),
     SlidingGame(replace(POWERS3, goal=27), (2, 2), terminate_at_goal=True),
 ]
-MERGES = {"2048": merge_2048, "2584": merge_2584, "Powers3": lambda a, b: 3 * a if a == b else 0}
 
 
-def brute_force(game):
-    """Return the values of all reachable boards of faces, by recursion over the plain rules."""
-    merge = MERGES[game.name]
+def by_recursion(game, goal=None):
+    """Return the values of all states and afterstates by their bytes, and that of the start."""
     states, afterstates = {}, {}
 
-    def placed(board, face):
-        for r, row in enumerate(board):
-            for c, taken in enumerate(row):
-                if not taken:
-                    yield (*board[:r], (*row[:c], face, *row[c + 1 :]), *board[r + 1 :])
-
-    def moves(board):
-        if game.terminate_at_goal and max(map(max, board)) >= game.rules.goal:
-            return
-        for action in range(4):
-            moved, reward = move([list(row) for row in board], action, merge)
-            moved = tuple(map(tuple, moved))
-            if moved != board:
-                yield moved, reward
-
-    def following(board, face):
-        options = list(placed(board, face))
-        if game.placer == "random":
-            return options
-        left = [
-            max(
-                (reward + sum(row.count(0) for row in to) for to, reward in moves(option)),
-                default=-1,
-            )
-            for option in options
-        ]
-        return [option for option, value in zip(options, left, strict=True) if value == min(left)]
-
     def after(board):
-        if board not in afterstates:
-            afterstates[board] = sum(
-                p * np.mean([before(state) for state in following(board, face)])
-                for face, p in game.spawn
-            )
-        return afterstates[board]
+        if (key := board.tobytes()) not in afterstates:
+            _, boards, probabilities = game.replies(board[None])
+            afterstates[key] = probabilities @ [before(state) for state in boards]
+        return afterstates[key]
 
     def before(board):
-        if board not in states:
-            states[board] = max((reward + after(to) for to, reward in moves(board)), default=0.0)
-        return states[board]
+        if (key := board.tobytes()) not in states:
+            (moved,), (rewards,), (masks,) = game.afterstates(board[None])
+            actions, ended = np.flatnonzero(masks), 1.0 if goal and board.max() >= goal else 0.0
+            values = [after(moved[i]) + (0.0 if goal else rewards[i]) for i in actions]
+            states[key] = max(values, default=ended)
+        return states[key]
 
     boards, mass = start_boards(game)
-    faces = np.array(game.rules.faces)
-    start = [before(tuple(map(tuple, faces[board].tolist()))) for board in boards]
-    return states, afterstates, float(mass @ start)
+    return states, afterstates, mass @ [before(board) for board in boards]
 
 
+@pytest.mark.parametrize("goal", [None, 4])
 @pytest.mark.parametrize("game", TINY, ids=str)
-def test_every_board_has_the_value_of_a_plain_recursion(game):
-    solution = solve(game)
-    states, afterstates, start = brute_force(game)
+def test_every_board_has_the_value_of_a_plain_recursion(game, goal):
+    """The value is the expected score, or with a goal the best probability to reach that tile."""
+    solution = solve(game, goal=goal and game.rules.faces[goal])
+    if goal:
+        rules = replace(game.rules, goal=game.rules.faces[goal])
+        game = replace(game, rules=rules, terminate_at_goal=True)
+    *known, start = by_recursion(game, goal)
+    states, afterstates = (
+        np.frombuffer(b"".join(each), np.uint8).reshape(-1, *game.shape) for each in known
+    )
+    values, of_afterstates = ([*each.values()] for each in known)
     assert solution.counts() == (len(states), len(afterstates))
-    for values, known in (
-        (solution.state_values, states),
-        (solution.afterstate_values, afterstates),
-    ):
-        faces = list(game.rules.faces)
-        boards = [[[faces.index(face) for face in row] for row in board] for board in known]
-        assert values(np.array(boards)) == pytest.approx(list(known.values()), rel=1e-12)
+    assert solution.state_values(states) == pytest.approx(values, rel=1e-12)
+    assert solution.afterstate_values(afterstates) == pytest.approx(of_afterstates, rel=1e-12)
+    best = solution.action_values(states).max(axis=1)
+    assert np.where(np.isfinite(best), best, values) == pytest.approx(values)
     assert solution.start_value == pytest.approx(start)
 
 
@@ -132,22 +106,13 @@ def test_the_numbers_of_boards_are_the_published_ones():
         assert solution.counts()[0] == states
 
 
-def reachable(solution):
-    """Return all states of a solution, one of each symmetry class, as boards."""
-    width = solution.game.shape[1]
-    cells = math.prod(solution.game.shape)
-    shifts = np.uint64(5) * np.arange(cells, dtype=np.uint64)
-    tiles = (solution.states.keys[:, None] >> shifts & np.uint64(31)).astype(np.uint8)
-    return tiles.reshape(len(tiles), -1, width)
-
-
 @pytest.mark.parametrize(
     "game", [*TINY, GAME_2048, GAME_2584, SlidingGame(RULES_2048, (3, 2))], ids=str
 )
 def test_no_state_has_a_bellman_residual(game):
     solution = solution_of(game)
     assert len(solution.afterstates) < len(solution.states) <= most_boards(game)
-    boards = reachable(solution)
+    boards = solution.states.boards(solution.game.shape)
     after, rewards, masks = game.afterstates(boards)
     after, legal = after.reshape(-1, *game.shape), masks.reshape(-1) > 0
     parents, states, probabilities = game.replies(after[legal])
@@ -185,7 +150,7 @@ def test_a_solution_is_saved_and_loaded_and_another_one_refused(tmp_path):
     solution, (kept, wrong) = solution_of(TINY[0]), (tmp_path / "kept", tmp_path / "wrong")
     states, keys = solution.states, solution.states.keys
     solution.save(kept)
-    loaded, boards = Solution.load(kept, TINY[0]), reachable(solution)
+    loaded, boards = Solution.load(kept, TINY[0]), solution.states.boards(solution.game.shape)
     assert np.array_equal(loaded.state_values(boards), solution.state_values(boards))
     replace(solution, states=replace(states, keys=keys[::-1].copy())).save(wrong)
     for call, named in (
@@ -195,35 +160,6 @@ def test_a_solution_is_saved_and_loaded_and_another_one_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match=named):
             call()
-
-
-@pytest.mark.parametrize("game", TINY, ids=str)
-def test_the_best_probability_of_a_goal_is_that_of_a_plain_recursion(game):
-    goal = game.rules.faces[4]
-    ended = replace(game, rules=replace(game.rules, goal=goal), terminate_at_goal=True)
-    known = {}
-
-    def probability(board):
-        key = board.tobytes()
-        if key not in known:
-            after, _, masks = ended.afterstates(board[None])
-            best = float(board.max() >= 4)
-            for action in np.flatnonzero(masks[0]):
-                replies = ended.replies(after[0, action][None])
-                following = map(probability, replies.boards)
-                values = zip(replies.probabilities, following, strict=True)
-                best = max(best, sum(p * value for p, value in values))
-            known[key] = best
-        return known[key]
-
-    boards, mass = start_boards(game)
-    solution = solve(game, goal=goal)
-    assert solution.start_value == pytest.approx(mass @ [probability(board) for board in boards])
-    for key, value in list(known.items())[::7]:
-        board = np.frombuffer(key, np.uint8).reshape(1, *game.shape)
-        assert solution.state_values(board) == pytest.approx(value)
-        if np.isfinite(values := solution.action_values(board)).any():
-            assert values.max() == pytest.approx(value)
 
 
 def test_the_command_prints_the_published_probability():
