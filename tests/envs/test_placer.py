@@ -14,9 +14,9 @@ RULES = [RULES_2048, RULES_2584, powers3.RULES]
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (4, 3), (4, 4)]
 
 
-def random_boards(game, n, seed=0):
+def random_boards(game, n):
     """Boards of all degrees of fullness, with small tiles, so that many can merge."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     boards = rng.integers(1, 6, (n, *game.shape)).astype(np.uint8)
     return boards * (rng.random(boards.shape) < rng.random((n, 1, 1)))
 
@@ -46,23 +46,6 @@ def test_the_adversary_takes_the_cells_that_leave_the_player_the_least(rules, sh
     assert [np.flatnonzero(cells).tolist() for cells in possible] == expected
     assert cells_of(game, boards, tile) == expected
     assert len({len(cells) for cells in expected}) > 2
-
-
-@pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules.name)
-def test_replies_are_the_worst_cells_of_each_tile(rules):
-    game = SlidingGame(rules, (3, 3), placer="adversary")
-    boards = random_boards(game, 100, seed=1)
-    expected = []
-    for tile, probability in zip(*vars(game.distribution).values(), strict=True):
-        for parent, board in enumerate(boards):
-            cells = worst_by_force(game, board, tile)
-            for cell in cells:
-                following = board.copy()
-                following.flat[cell] = tile
-                expected.append((parent, following.tobytes(), probability / len(cells)))
-    parents, states, probabilities = game.replies(boards)
-    replies = zip(parents, map(np.ndarray.tobytes, states), probabilities, strict=True)
-    assert list(replies) == expected
 
 
 def test_replies_of_an_object_are_what_it_chooses():
