@@ -91,65 +91,6 @@ TICTACTOE = drawn(opponent=OPPONENTS, side=["X", "O", "random", "both"])
 DRAWN = [("Powers3-v0", SLIDING), ("TicTacToe-v0", TICTACTOE)]
 
 
-def fields(ours, theirs):
-    """Return how many fields two steps share, after a comparison, for the games of the second."""
-    count = 0
-    for name, values in theirs.items() if isinstance(theirs, dict) else enumerate(theirs):
-        if isinstance(values, dict):
-            count += fields(ours[name], values)
-        elif not str(name).startswith("_"):
-            known = theirs.get(f"_{name}", ...) if isinstance(theirs, dict) else ...
-            got, wanted = ours[name][: len(values)][known], np.asarray(values)[known]
-            if wanted.dtype == object:  # last observations
-                got, wanted = np.array(list(got)), np.array(list(wanted))
-            assert np.array_equal(got, wanted), name
-            count += wanted.size
-    return count
-
-
-VARIED = [
-    ("Tiles2048-v0", {}),
-    ("Tiles2584-v0", {"placer": "adversary", "start_tiles": 9}),
-    ("Tiles2048-v0", {"shape": (5, 4), "terminate_at_goal": True}),
-    ("Powers3-v0", {"shape": (3, 2)}),
-    ("TicTacToe-v0", {"side": "random", "opponent": {"minimax": 0.5, "random": 0.5}}),
-    ("TicTacToe-v0", {"side": "both"}),
-]
-
-
-@pytest.mark.slow
-def test_ten_million_fields_are_equal_in_every_engine_and_mode(monkeypatch, capsys):
-    """Of numpy, numba, numba on threads and, for the first games, single environments."""
-    monkeypatch.setattr("tile_envs.base.vector_env.GAMES_PER_THREAD", 100)
-    count, n, singles = 0, 500, 5
-    for (env_id, options), mode in product(VARIED, MODES):
-        options = options | {"max_illegal": 3}
-        ours, numba_plays = pair(env_id, n, autoreset_mode=mode, **options)
-        threads = gym.make_vec(env_id, n, engine="numba", threads=2, autoreset_mode=mode, **options)
-        alone = gym.vector.SyncVectorEnv(
-            [partial(gym.make, env_id, disable_env_checker=True, **options)] * singles,
-            autoreset_mode=mode,
-        )
-        others = numba_plays, threads, alone
-        assert [envs.unwrapped.threads for envs in others[:2]] == [1, 2]
-        first = ours.reset(seed=7)
-        count += sum(fields(first, envs.reset(seed=7)) for envs in others)
-        for step in range(40):
-            actions = ours.sample_legal_actions()
-            actions[step % 3 :: 11] = step % ours.single_action_space.n
-            got = ours.step(actions)
-            count += sum(fields(got, envs.step(actions[: envs.num_envs])) for envs in others)
-            if mode == "Disabled" and (over := got[2] | got[3]).any():
-                over[0] = True
-                resets = [{"reset_mask": over[: envs.num_envs].copy()} for envs in (ours, *others)]
-                got = ours.reset(options=resets[0])
-                for envs, options_of_reset in zip(others, resets[1:], strict=True):
-                    count += fields(got, envs.reset(options=options_of_reset))
-    with capsys.disabled():
-        print(f"\n{count:,} fields are equal")
-    assert count > 10_000_000
-
-
 @pytest.mark.parametrize("examples", [50, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("env_id", "options"), DRAWN)
 def test_both_engines_play_the_same_games(env_id, options, examples):
@@ -159,39 +100,6 @@ def test_both_engines_play_the_same_games(env_id, options, examples):
         assert_equal_steps(*pair(env_id, num_envs, **chosen), steps=40, seed=seed)
 
     play()
-
-
-@pytest.mark.parametrize(("env_id", "options"), DRAWN)
-@settings(max_examples=50)
-@given(st.data(), st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=9))
-def test_environments_play_as_the_functional_core_does(env_id, options, data, seeds):
-    """Until each game ends; then it stays as it is in the core."""
-    whole = {"autoreset_mode": "NextStep", "max_illegal": 100, "max_episode_steps": None}
-    both = pair(env_id, len(seeds), **data.draw(options) | whole)
-    game, state = both[0].game, both[0].game.begin(np.array(seeds, np.uint64))
-    observations = game.observe(state)[0]
-    for envs in both:
-        assert equal(envs.reset(seed=np.array(seeds, np.uint64))[0], observations)
-    rng = np.random.default_rng(len(seeds))
-    for _ in range(30):
-        actions = rng.integers(game.n_actions, size=len(seeds))
-        for array in state:
-            array.flags.writeable = False
-        after, step = game.step(state, actions)
-        first = type(state)(*(array[:1] for array in state))
-        alone, _ = game.step(first, actions[:1])
-        assert equal(tuple(alone), tuple(array[:1] for array in after))
-        assert equal(game.masks(after), step.infos["action_mask"].astype(bool))
-        for envs in both:
-            got = envs.step(actions)
-            wanted = (*got[:3], *map(got[4].get, step.infos))
-            for ours, theirs in zip((*step[:3], *step.infos.values()), wanted, strict=True):
-                assert equal(ours[~state.over], theirs[~state.over])
-        for array, wanted in zip(after, state, strict=True):
-            assert equal(array[state.over], wanted[state.over])
-        assert step.infos["illegal"][state.over].all()
-        assert not step.rewards[state.over].any()
-        state = after
 
 
 ENDED = [

@@ -99,7 +99,13 @@ class Ways(stateful.RuleBasedStateMachine):
         waited = self.many[0].ended
         self.past.append((self.many[0].get_state(), self.core))
         shown = [many.step(actions) for many in self.many]
-        self.core, step = self.game.step(self.core, actions)
+        before, over = self.core, self.core.over
+        for array in before:
+            array.flags.writeable = False
+        self.core, step = self.game.step(before, actions)
+        assert all(equal(now[over], was[over]) for now, was in zip(self.core, before, strict=True))
+        assert step.infos["illegal"][over].all()
+        assert not step.rewards[over].any()
         infos, seeds = shown[0][-1], self.many[0].seeds
         for i in np.flatnonzero(~waited):
             play, total = self.plays[i], self.plays[i].position.total
