@@ -2,6 +2,7 @@
 
 import re
 import signal
+from itertools import product
 
 import gymnasium as gym
 import numpy as np
@@ -15,7 +16,13 @@ from baselines import evaluate, evaluate_exactly, judge, load, solve
 from baselines.agents import GreedyAgent, RandomAgent
 from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import Stopped, play
-from baselines.seeds import game_seeds, training_generator, training_seeds, training_stream
+from baselines.seeds import (
+    game_seeds,
+    seed_sequence,
+    training_generator,
+    training_seeds,
+    training_stream,
+)
 from tile_envs.base.random_stream import consecutive
 from tile_envs.plug.sb3 import make_sb3
 from tile_envs.sliding import Rules, register_game
@@ -44,11 +51,13 @@ def test_the_listed_games_are_played_and_no_others_however_many_at_once(env_id):
 
 def test_training_tests_recording_and_evaluation_share_no_game():
     assert np.array_equal(game_seeds(3, 10), game_seeds(3, 1000)[:10])
-    seeds = (*range(20), 1 << 32, (1 << 64) - 1)
-    kinds = ("evaluation", "test", "recording")
+    long = (2**32, 2**32 + 5, 2**33 + 5, 5 * 2**32 + 1, 2**64 - 1, 2**64 + 5, 2**96 + 5)
+    seeds, kinds = (*range(20), *long), ("evaluation", "test", "recording")
     uses = [game_seeds(seed, 5_000, kind) for seed in seeds for kind in kinds]
-    parts = [(seed, i, part) for seed in range(10) for i in range(20) for part in (0, 1)]
-    uses += [training_seeds(training_generator(*part), 100) for part in parts]
+    for seed, use in product(seeds, ("updates", "questions")):
+        uses.append(seed_sequence(seed, use, 3).generate_state(3, np.uint64))
+    for part in product(seeds, range(20), (0, 1, 5)):
+        uses.append(training_seeds(training_generator(*part), 100))
     uses += [consecutive(training_stream(seed), 1_000) for seed in seeds]
     drawn = np.concatenate(uses)
     assert len(np.unique(drawn)) == len(drawn)

@@ -14,7 +14,6 @@ import pytest
 from commands import refused, typed
 from same import content_of, contents
 
-from baselines import seeds as streams
 from baselines import train
 from baselines.arrays import pack
 from baselines.commands.train import side_by_side
@@ -281,16 +280,3 @@ def test_differences_are_paired_game_by_game():
         results.append(Result(row, "", returns))
     (line,) = differences(results)
     assert "a − b: mean 1 (0.803 to 1.2)" in line  # in games of its own, 100 would hide in the luck
-
-
-def test_seeds_of_any_length_draw_numbers_of_their_own():
-    lengths, drawn = [5, 2**32 + 5, 2**33 + 5, 2**64 + 5, 2**96 + 5, 5 * 2**32 + 1], []
-    for seed in lengths:
-        drawn.append(streams.game_seeds(seed, 3))
-        for part in ((1, 0), (1, 1), (1, 5), (5, 1)):
-            drawn.append(streams.training_seeds(streams.training_generator(seed, *part), 3))
-        for use in ("updates", "questions"):
-            drawn.append(streams.seed_sequence(seed, use, 3).generate_state(3, np.uint64))
-        drawn.append(np.array([streams.training_stream(seed)], np.uint64))
-    every = np.concatenate(drawn)
-    assert len(np.unique(every)) == len(every)
