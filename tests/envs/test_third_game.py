@@ -8,7 +8,6 @@ import pytest
 from commands import TESTS, python, typed
 
 from baselines import evaluate, load
-from baselines.players import open_player
 from tile_envs.sliding import Rules
 from tile_envs.sliding.game import SlidingGame
 
@@ -29,11 +28,9 @@ def test_the_largest_reward_is_paid_in_full(engine):
     assert env.unwrapped.game.afterstates(full)[1].tolist() == [[8 * 129_140_163] * 4]
 
 
-BRIEFLY = "--games 30 --width 8 --hidden 8 --learning-starts 64 --batch-size 16 --n-envs 8"
 LEARNERS = {
     "qtable": (SMALL, ["--games", 2000]),
     "ntuple": ({}, ["--games", 200, "--network", "0123"]),
-    "dqn": (SMALL, [*BRIEFLY.split(), "--buffer-size", 5000]),
 }
 
 
@@ -52,14 +49,7 @@ def test_a_trained_agent_is_loaded_and_evaluated(runs, name):
     boards, _ = gym.make_vec(ENV, 8, **options).reset(seed=0)
     assert agent.action_values(boards).shape == (8, 4)
     random = evaluate("random", ENV, options, episodes=300)["mean"]
-    better = 0 if name == "dqn" else 1.3  # which learns for longer
-    assert evaluate(agent, ENV, options, episodes=300)["mean"] > better * random
-
-
-def test_it_is_searched(runs):
-    found = open_player(runs / "ntuple", search=2)
-    greedy = evaluate(load(runs / "ntuple"), ENV, episodes=20)["mean"]
-    assert evaluate(found.agent, ENV, episodes=20)["mean"] > greedy
+    assert evaluate(agent, ENV, options, episodes=300)["mean"] > 1.3 * random
 
 
 PROGRAM = """
