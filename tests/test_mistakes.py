@@ -127,14 +127,22 @@ COMMANDS = [
     ("train qtable --seeds 2 --out .", "--out '.'"),
     ('watch greedy --shape 2 3 --env-kwargs {"shape":[2,2]}', "shape once"),
 ]
+PLAYED = [
+    ("Tiles2048-v0", "terminal"),
+    ("Tiles2048-v0 -o rule=3", "'rule'"),
+    ("Tiles2048-v0 --record /nowhere/game.json", "/nowhere/game.json"),
+]
 
 
-@pytest.mark.parametrize(("typed", "named"), COMMANDS)
-def test_a_command_names_a_mistake(folder, typed, named, monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "typed", "named"),
+    [("baselines", *case) for case in COMMANDS] + [("tile_envs.play", *case) for case in PLAYED],
+)
+def test_a_command_names_a_mistake(folder, module, typed, named, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(os, "isatty", lambda _: False)
     before = files_of(folder)
-    line = refused(*typed.split())
+    line = refused(*typed.split(), module=module)
     assert not [name for name in named.split() if name not in line], line
     assert files_of(folder) == before
 
@@ -195,9 +203,36 @@ def language_model(**options):
     return LanguageModel(MARKS, **options)
 
 
+NAN = float("nan")
+OPTIONS = [
+    ("Tiles2048-v0", {"shape": (0, 4)}, "shape 1 8 (0, 4)"),
+    ("Tiles2048-v0", {"rules": {}}, "rules {}"),
+    ("Tiles2048-v0", {"spawn": {2: 0.5, 8: 0.4}}, "spawn 0.9"),
+    ("Tiles2048-v0", {"spawn": {2: NAN}}, "spawn[2] nan"),
+    ("Tiles2048-v0", {"spawn": {2: 0.5, "2": 0.5}}, "spawn twice"),
+    ("Tiles2048-v0", {"start_tiles": 17}, "start_tiles 16 17"),
+    ("Tiles2048-v0", {"placer": "adversarial"}, "placer 'adversary' 'adversarial'"),
+    ("Tiles2048-v0", {"starts": np.full((1, 4, 4), 128)}, "faces 128"),
+    ("Tiles2048-v0", {"starts": np.zeros((2, 4, 4), int)}, "2 boards index 0"),
+    ("Tiles2048-v0", {"starts": "gone.npy"}, "starts gone.npy"),
+    ("Tiles2048-v0", {"starts": np.ones((1, 3, 4), int)}, "starts (1, 3, 4)"),
+    ("Tiles2048-v0", {"starts": np.ones((4, 4), int)}, "starts (4, 4)"),
+    ("Tiles2048-v0", {"start_fraction": 0.25}, "start_fraction=0.25 starts"),
+    ("Tiles2048-v0", {"max_illegal": 0}, "max_illegal 0"),
+    ("Tiles2048-v0", {"render_mode": "svg"}, "render_mode 'svg'"),
+    ("TicTacToe-v0", {"side": "x"}, "side 'both' 'x'"),
+    ("TicTacToe-v0", {"opponent": {"random": 0.5}}, "opponents 0.5"),
+    ("TicTacToe-v0", {"opponent": []}, "opponents []"),
+]
+OF_MANY = [("num_envs", 0), ("num_envs", 2.5), ("num_envs", 2**63), ("max_episode_steps", 0)]
+OF_MANY += [("engine", "c"), ("threads", 0), ("threads", 2), ("autoreset_mode", "never")]
+OF_MANY += [("render_mode", "human")]
+OF_ANY = [(make, *option) for make in (gym.make, gym.make_vec) for option in OPTIONS]
 CALLS = [
+    *((partial(make, env_id, **given), named) for make, env_id, given, named in OF_ANY),
+    *((partial(gym.make_vec, "TicTacToe-v0", **{n: x}), f"{n} {x}") for n, x in OF_MANY),
     (lambda: read_settings(QTableSettings, {"n_envs": 0}), "n_envs 0"),
-    (lambda: read_settings(QTableSettings, {"gamma": float("nan")}), "gamma nan"),
+    (lambda: read_settings(QTableSettings, {"gamma": NAN}), "gamma nan"),
     (lambda: read_settings(NTupleSettings, {"trace_decay": 0.5}), "trace_decay direction"),
     (lambda: read_settings(DQNSettings, {"buffer_size": 64}), "learning_starts buffer_size"),
     (lambda: network(network="0012"), "'0012' 4×4"),
@@ -223,7 +258,7 @@ CALLS = [
     (lambda: train("qtable", env_kwargs={"side": "O"}), "side env_kwargs"),
     (lambda: train("qtable", "Tiles2048-v0", PLACED, out="run"), "LastCell"),
     (lambda: train("qtable", "Tiles2048-v0", opponent="self"), "opponent 'self'"),
-    (lambda: judge("", episodes=1, seconds=float("nan")), "seconds nan"),
+    (lambda: judge("", episodes=1, seconds=NAN), "seconds nan"),
     (lambda: judge(lambda board: "left", episodes=1), "lambda"),
     (lambda: evaluate("random", "CartPole-v1"), "'CartPole-v1'"),
     (lambda: evaluate("random", wrapped("OneHotPlanes")), "OneHotPlanes"),
@@ -319,53 +354,13 @@ def refusing(named):
     assert not [name for name in named.split() if name not in str(caught.value)], caught.value
 
 
+@pytest.mark.filterwarnings("ignore:.*render_mode='svg' that is not in the possible render_modes")
 @pytest.mark.parametrize(("call", "named"), CALLS)
 def test_a_call_names_a_mistake(call, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with refusing(named):
         call()
     assert not list(tmp_path.iterdir())
-
-
-NAN = float("nan")
-OPTIONS = [
-    ("Tiles2048-v0", {"shape": (0, 4)}, "shape 1 8 (0, 4)"),
-    ("Tiles2048-v0", {"rules": {}}, "rules {}"),
-    ("Tiles2048-v0", {"spawn": {2: 0.5, 8: 0.4}}, "spawn 0.9"),
-    ("Tiles2048-v0", {"spawn": {2: NAN}}, "spawn[2] nan"),
-    ("Tiles2048-v0", {"spawn": {2: 0.5, "2": 0.5}}, "spawn twice"),
-    ("Tiles2048-v0", {"start_tiles": 17}, "start_tiles 16 17"),
-    ("Tiles2048-v0", {"placer": "adversarial"}, "placer 'adversary' 'adversarial'"),
-    ("Tiles2048-v0", {"starts": np.full((1, 4, 4), 128)}, "faces 128"),
-    ("Tiles2048-v0", {"starts": np.zeros((2, 4, 4), int)}, "2 boards index 0"),
-    ("Tiles2048-v0", {"starts": "gone.npy"}, "starts gone.npy"),
-    ("Tiles2048-v0", {"starts": np.ones((1, 3, 4), int)}, "starts (1, 3, 4)"),
-    ("Tiles2048-v0", {"starts": np.ones((4, 4), int)}, "starts (4, 4)"),
-    ("Tiles2048-v0", {"start_fraction": 0.25}, "start_fraction=0.25 starts"),
-    ("Tiles2048-v0", {"max_illegal": 0}, "max_illegal 0"),
-    ("Tiles2048-v0", {"render_mode": "svg"}, "render_mode 'svg'"),
-    ("TicTacToe-v0", {"side": "x"}, "side 'both' 'x'"),
-    ("TicTacToe-v0", {"opponent": {"random": 0.5}}, "opponents 0.5"),
-    ("TicTacToe-v0", {"opponent": []}, "opponents []"),
-]
-OF_MANY = {
-    **{"num_envs": (0, 2.5, 2**63), "max_episode_steps": (0,), "engine": ("c",)},
-    **{"threads": (0, 2), "autoreset_mode": ("never",), "render_mode": ("human",)},
-}
-
-
-@pytest.mark.filterwarnings("ignore:.*render_mode='svg' that is not in the possible render_modes")
-@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
-@pytest.mark.parametrize(("env_id", "options", "named"), OPTIONS)
-def test_an_environment_names_an_unusable_option(make, env_id, options, named):
-    with refusing(named):
-        make(env_id, **options)
-
-
-@pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in OF_MANY.items() for v in vs])
-def test_a_vector_environment_names_an_unusable_option(name, value):
-    with refusing(f"{name} {value}"):
-        gym.make_vec("TicTacToe-v0", **{name: value})
 
 
 FULL = np.full((4, 4), 1)

@@ -8,7 +8,6 @@ import sys
 import time
 
 import pytest
-from commands import refused
 from players import Script
 
 from tile_envs.games import make
@@ -153,13 +152,3 @@ def test_a_window_takes_keys_clicks_and_being_closed():
         game = play_games(two_players(), window, 0)
     assert game.actions == [1, 4, 8]
     assert window.closed
-
-
-def test_a_mistake_is_named_in_one_line(monkeypatch):
-    monkeypatch.setattr(os, "isatty", lambda _: False)
-    for words, named in (
-        ("Tiles2048-v0", "terminal"),
-        ("Tiles2048-v0 -o rule=3", "'rule'"),
-        ("Tiles2048-v0 --record /nowhere/game.json", "/nowhere/game.json"),
-    ):
-        assert named in refused(*words.split(), module="tile_envs.play")
