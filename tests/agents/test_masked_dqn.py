@@ -10,6 +10,7 @@ import small
 import torch
 from commands import python
 from numpy.lib.stride_tricks import sliding_window_view
+from players import boards_from_play
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.type_aliases import ReplayBufferSamples
@@ -47,15 +48,6 @@ def last_layer(model):
     return [*model.q_net.q_net.modules()][-1]
 
 
-def played(env_id, steps=60, n=50, **env_kwargs):
-    envs = gym.make_vec(env_id, n, **env_kwargs)
-    envs.action_space.seed(1)
-    seen = [envs.reset(seed=1)[0]]
-    for _ in range(steps):
-        seen.append(envs.step(envs.sample_legal_actions())[0])
-    return np.concatenate(seen)
-
-
 def test_afterstates_that_end_a_game_have_no_value():
     model = made(games("TicTacToe-v0"), SMALL | {"reward_scale": 0.5})
     boards = torch.tensor([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], dtype=torch.int8)[None]
@@ -73,7 +65,7 @@ def test_a_board_and_its_images_have_the_same_value_and_others_do_not(env_id, en
     game = gym.make(env_id, **env_kwargs).unwrapped.game
     network = PatternNetwork(game, 4, [8])
     torch.nn.init.normal_(network.layers[-1].weight)
-    boards = np.unique(played(env_id, **env_kwargs), axis=0)
+    boards = np.unique(boards_from_play(game, 3000), axis=0)
     cells = game.symmetries.cells
     images = boards.reshape(len(boards), -1)[:, cells].reshape(-1, *game.shape)
     values = network(torch.as_tensor(images)).reshape(len(boards), -1)
@@ -120,7 +112,7 @@ def test_no_illegal_action_is_taken(game, network):
 @pytest.mark.parametrize("network", ["patterns", "cnn"])
 def test_values_are_those_of_afterstates_and_masked(network):
     model = made(games(), SMALL | {"reward_scale": 0.5, "network": network}, gamma=0.9)
-    boards = torch.as_tensor(played("Tiles2048-v0"))
+    boards = torch.as_tensor(boards_from_play(model.q_net.game, 3000))
     with torch.no_grad():
         values = model.q_net(boards)
         after, rewards, legal = model.q_net.afterstates_of(boards)
@@ -133,7 +125,7 @@ def test_values_are_those_of_afterstates_and_masked(network):
 
 def test_every_game_explores_by_itself():
     model = made(games(n=400), learning_starts=400)
-    boards = played("Tiles2048-v0", steps=20, n=400)[-400:]
+    boards = boards_from_play(model.q_net.game, 400)
     legal = model.q_net.afterstates_of(torch.as_tensor(boards))[2]
     greedy, _ = model.predict(boards, deterministic=True)
     model.exploration_rate = 0.5
@@ -187,7 +179,7 @@ def test_a_saved_model_plays_alike_learns_on_and_plays_no_other_game(tmp_path, n
     model.save_replay_buffer(tmp_path / "buffer")
     again = MaskedDQN.load(path, env=envs)
     again.load_replay_buffer(tmp_path / "buffer")
-    boards = played(POWERS3)
+    boards = boards_from_play(model.q_net.game, 3000)
     one, other = (each.predict(boards, deterministic=True)[0] for each in (again, model))
     assert np.array_equal(one, other)
     again.learn(64, reset_num_timesteps=False)
