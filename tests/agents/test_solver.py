@@ -210,7 +210,7 @@ MIXED = {"minimax": 0.5, "random": 0.3, "minimax_first": 0.2}
 
 
 @pytest.mark.parametrize(
-    ("make", "side", "opponent"), covering(2, AGENTS, MARKS.sides, ("random", MIXED))
+    ("make", "side", "opponent"), covering(2, AGENTS, MARKS.sides, ("random", "minimax", MIXED))
 )
 def test_exact_results_are_those_of_sampled_games(make, side, opponent):
     options = {"side": side, "opponent": opponent}
