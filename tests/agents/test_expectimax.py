@@ -5,11 +5,9 @@ import pickle
 import signal
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
 from itertools import product
 
 import numpy as np
-import oracle
 import powers3
 import pytest
 import tyro
@@ -64,9 +62,6 @@ def brute_force(made, game, board, depth):
     distribution = game.distribution
 
     def value(after, left):
-        if left == 0:
-            # The network's value of an afterstate, without the reward that led to it.
-            return float(made_value(after.tobytes()))
         total = 0.0
         for tile, chance in zip(distribution.tiles, distribution.probabilities, strict=True):
             cells = np.flatnonzero(after == 0)
@@ -81,21 +76,9 @@ def brute_force(made, game, board, depth):
                 total += chance / len(cells) * (best if np.isfinite(best) else 0.0)
         return total
 
-    @cache
-    def made_value(content):
-        after = np.frombuffer(content, np.uint8).reshape(game.shape)
-        images = [after, after[::-1], after[:, ::-1], after[::-1, ::-1]]
-        if game.shape[0] == game.shape[1]:
-            images += [image.T for image in images]
-        total, begin, values = 0.0, 0, made.network.values
-        for cells in map(list, made.network.tuples):
-            seen = (image.reshape(-1)[cells].tolist() for image in images)
-            entries = (begin + oracle.entry_number(tiles, values) for tiles in seen)
-            total += sum(made.net.weights[entry] for entry in entries)
-            begin += values ** len(cells)
-        return total
-
     def action_values(board, depth):
+        if depth == 1:
+            return made.action_values(board)
         (after,), (rewards,), (masks,) = game.afterstates(board[None])
         values = np.full(4, -np.inf)
         for action in np.flatnonzero(masks):
