@@ -6,7 +6,6 @@ import shutil
 import signal
 import sys
 
-import gymnasium as gym
 import pytest
 from hypothesis import settings
 
@@ -79,15 +78,6 @@ class TestFile(pytest.Module):
 
 def pytest_pycollect_makemodule(module_path, parent):
     return TestFile.from_parent(parent, path=module_path)
-
-
-@pytest.fixture
-def registering():
-    """What a test registers goes with it: the id is another test's to take."""
-    known = dict(gym.registry)
-    yield
-    gym.registry.clear()
-    gym.registry.update(known)
 
 
 @pytest.fixture(params=["numpy", "numba"])
