@@ -115,9 +115,8 @@ def test_the_commands_of_the_ladder_train_and_play_as_its_rows_record(rung):
     rows = rows_of(rung, Committed())
     if "program" in rung:
         (row,) = rows
-        assert (
-            f"--minutes {float(row['minutes']):g} --num-envs {row['num_envs']}" in rung["program"]
-        )
+        budget = f"--minutes {float(row['minutes']):g} --num-envs {row['num_envs']}"
+        assert budget in rung["program"]
         return
     name, *words = shlex.split(rung["train"])
     seeds = words.pop(words.index("--seeds") + 1) if "--seeds" in words else "1"

@@ -35,9 +35,8 @@ def torch_as_it_was():
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_a_program_is_short_and_named_on_the_page_of_libraries(path):
     assert path.read_text().count("\n") <= LONGER.get(path.stem, 60)
-    assert (
-        path.stem == "table" or f"`{path.name}`" in (ROOT / "tile_envs" / "README.md").read_text()
-    )
+    page = (ROOT / "tile_envs" / "README.md").read_text()
+    assert path.stem == "table" or f"`{path.name}`" in page
 
 
 @pytest.mark.slow

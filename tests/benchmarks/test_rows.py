@@ -224,10 +224,7 @@ EDITS = {
         with_attribute(recording, "VERSION"),
         lambda each, _: getattr(getattr(each, "training", None), "replays", None) is not None,
     ),
-    "that of sampled evaluation": (
-        with_attribute(sampled, "VERSION"),
-        of_kinds(Sampled, Trained),
-    ),
+    "that of sampled evaluation": (with_attribute(sampled, "VERSION"), of_kinds(Sampled, Trained)),
     "that of exact evaluation": (with_attribute(exact, "VERSION"), of_kinds(Exact, Pairings)),
     "the program of a library": (
         with_attribute(libraries, "PROGRAMS", OTHER_PROGRAMS),

@@ -24,11 +24,7 @@ WRAPPED += [(vector.NormalizeObservation, NEXT_STEP)]
 
 
 def steps(envs, mode):
-    """Play random legal games with the same actions in any environment of the same seeds.
-
-    Yields:
-        What each reset and step returned.
-    """
+    """Yield what resets and steps return: the same random legal games in any environment."""
     rng = np.random.default_rng(1)
     yield envs.reset(seed=0)
     for _ in range(60):

@@ -16,11 +16,8 @@ from test_envs import VARIANTS, every_id
 
 equal = partial(data_equivalence, exact=True)
 LIMITS = {"max_episode_steps": 7}, {"max_illegal": 2}
-LIMITED = [
-    (env_id, options | limit)
-    for env_id, options in VARIANTS[::4] + VARIANTS[-1:]
-    for limit in LIMITS
-]
+SOME = VARIANTS[::4] + VARIANTS[-1:]
+LIMITED = [(env_id, options | limit) for env_id, options in SOME for limit in LIMITS]
 
 
 def visible(step):

@@ -16,11 +16,8 @@ from baselines.agents import Task
 from tile_envs.plug.language_model import LanguageModel
 
 CHAT = '{"choices": [{"message": {"content": "[up]"}}], "usage": %s}'
-AGENT, KEY, VARIABLE = (
-    "tile_envs.plug.language_model:LanguageModel",
-    "sk-very-secret-1",
-    "OPENAI_API_KEY",
-)
+AGENT = "tile_envs.plug.language_model:LanguageModel"
+KEY, VARIABLE = "sk-very-secret-1", "OPENAI_API_KEY"
 GAME, BOARDS = Task.of("TicTacToe-v0").game, np.zeros((1, 3, 3), np.int8)
 
 
