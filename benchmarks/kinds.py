@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from baselines.agents import Task
 from baselines.evaluation import exact, policies, sampled
+from baselines.evaluation.parts import in_parts
 from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.expectimax import Expectimax
 from baselines.search.placing import ValuePlacer
@@ -23,8 +24,7 @@ from baselines.training.config import key_of, normal
 from benchmarks.results import SEARCH, SEED, Row, digest_of, made_now
 from benchmarks.training import Training, version_of
 
-OWN_VALUES = "own values"
-"""A placer of tiles that minimizes the values of the agent that it plays against."""
+OWN_VALUES = "own values"  # a placer that minimizes the values of the agent that it faces
 
 
 @dataclass(frozen=True)
@@ -139,15 +139,14 @@ class Sampled(Experiment):
                 for games in self.evaluations[: None if minutes == budgets[-1] else 1]:
                     name = about | {"train_seed": seed, "minutes": minutes} | games._asdict()
                     del name["episodes"]
-                    record = training.record(seed, minutes) | self._decisive(games)
-                    make = partial(self._play, seed, minutes, games)
-                    yield Wanted(table, self.label, name, normal(record), make, run)
+                    record = normal(training.record(seed, minutes) | self._decisive(games))
+                    make = partial(self._play, record, games)
+                    yield Wanted(table, self.label, name, record, make, run)
 
     def _cores(self, games: Games) -> int:
         return 1 if games.depth == 1 or games.samples else self.training.threads
 
     def _decisive(self, games: Games) -> Row:
-        """Return what of an evaluation decides its result."""
         usual = Games(0)._asdict()
         decisive: Row = {n: v for n, v in games._asdict().items() if v != usual[n]}
         decisive |= {"measure": "sampled", "measure_version": sampled.VERSION}
@@ -159,9 +158,9 @@ class Sampled(Experiment):
             decisive["placer_version"] = version_of(ValuePlacer)
         return decisive
 
-    def _play(self, seed: int, minutes: float | None, games: Games, runs: Path) -> list[Row]:
+    def _play(self, record: Row, games: Games, runs: Path) -> list[Row]:
         training, cores = self.training, self._cores(games)
-        player = training.train(seed, minutes, runs)
+        player = training.train(seed := record["seed"], record.get("minutes"), runs)
         agent, task, row = player.agent, player.task, {"cores": cores}
         options = dict(task.env_kwargs)
         if games.placer:
@@ -172,8 +171,12 @@ class Sampled(Experiment):
         if games.searches:
             search = {name: getattr(games, name) for name in SEARCH}
             agent = Expectimax(agent, task.game, threads=cores, **search)
-        record = sampled.play(agent, task.env, options, games.episodes, SEED)
-        row |= sampled.summary(record, training.agent, task.env, task.env_kwargs, SEED)
+        play = partial(sampled.play, agent, task.env, options, seed=SEED)
+        # A part takes half an hour in 2048: a 3-ply search a millisecond a move, a 4-ply one 20.
+        milliseconds = games.milliseconds or 20.0 ** (games.depth - 3)
+        size, file = max(2, int(200 / milliseconds)), runs / f"{key_of(record)}.csv"
+        played = in_parts(play, task.game, games.episodes, size, file)
+        row |= sampled.summary(played, training.agent, task.env, task.env_kwargs, SEED)
         return [{n: value for n, value in row.items() if n not in ("env_kwargs", "side")}]
 
 

@@ -1,4 +1,4 @@
-"""Rows that are made in parts of the list of games, and joined."""
+"""Lists of games that are played in parts, and joined."""
 
 import json
 from collections import defaultdict
@@ -10,9 +10,10 @@ import numpy as np
 
 from baselines.agents import Task
 from baselines.evaluation.comparison import NOTED, Result
-from baselines.evaluation.rows import Row, read_rows
+from baselines.evaluation.rows import Row, read_rows, write_rows
 from baselines.evaluation.sampled import Record, summary
 from tile_envs.errors import UsageError
+from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 
 SAME = ("agent", "env", "env_kwargs", "seed", *(name for name in NOTED if name != "date"))
@@ -23,6 +24,15 @@ def part(record: Record, first: int) -> Row:
     """Return the columns that the row of a part has beside the usual ones."""
     row: Row = {"first": first, "scores": record.returns.tolist(), "tiles": record.tiles.tolist()}
     return row | {"played": record.moves, "seconds": record.seconds}
+
+
+def in_parts(play: Any, game: Game, episodes: int, size: int, file: Path) -> Record:
+    """Play a list of games in parts, which a file keeps until it has ended, and join them."""
+    while (n := _games(rows := read_rows(file) if file.exists() else [])) < episodes:
+        record = play(episodes=min(size, episodes - n), first=n)
+        write_rows([*rows, part(record, n)], file)
+    file.unlink()
+    return _record(rows, game)
 
 
 def joined(paths: Sequence[Path]) -> list[Result]:
@@ -40,21 +50,27 @@ def joined(paths: Sequence[Path]) -> list[Result]:
 
 
 def _joined(rows: Sequence[Row]) -> Result:
-    about, n = rows[0], 0
-    for row in rows:
-        if (first := int(row["first"])) != n:
+    about = rows[0]
+    for i, row in enumerate(rows):
+        if (first := int(row["first"])) != (n := _games(rows[:i])):
             games = f"{n} to {first - 1}" if first > n else f"{first} to {n - 1}"
             what = "are missing" if first > n else "come twice"
             raise UsageError(f"games {games} of {about['agent']} on {about['env']} {what}.")
-        n += int(row["episodes"])
     task = Task.of(about["env"], json.loads(about["env_kwargs"]))
-    scores, tiles = (
-        np.concatenate([json.loads(row[name]) for row in rows]) for name in ("scores", "tiles")
-    )
-    faces = task.game.rules.faces if isinstance(task.game, SlidingGame) else ()
-    played = sum(int(row["played"]) for row in rows)
-    seconds = sum(float(row["seconds"]) for row in rows)
-    boards = np.zeros(n)  # which no row tells of
-    record = Record(scores.astype(float), tiles.astype(int), boards, faces, played, 0, seconds)
+    record = _record(rows, task.game)
     row = summary(record, about["agent"], task.env, task.env_kwargs, int(about["seed"]))
     return Result(row, noted={name: about[name] for name in NOTED if about[name]})
+
+
+def _games(rows: Sequence[Row]) -> int:
+    return sum(len(json.loads(row["scores"])) for row in rows)
+
+
+def _record(rows: Sequence[Row], game: Game) -> Record:
+    columns = ([json.loads(row[name]) for row in rows] for name in ("scores", "tiles"))
+    scores, tiles = map(np.concatenate, columns)
+    played = sum(int(row["played"]) for row in rows)
+    seconds = sum(float(row["seconds"]) for row in rows)
+    faces = game.rules.faces if isinstance(game, SlidingGame) else ()
+    boards = np.zeros(len(scores))  # which no row tells of
+    return Record(scores.astype(float), tiles.astype(int), boards, faces, played, 0, seconds)

@@ -24,12 +24,9 @@ Played = tuple[NDArray[np.int64], NDArray[np.int64], int, Sums]
 """Scores `(n,)`, the indices of the largest tiles `(n,)`, the number of all moves, and the sums."""
 MIDDLE, STAGES = 1, 2
 """From where a game is played again: its middle, or where it entered each stage (carousel)."""
-SHORTEST_RESTART = 10
-"""Games of at most this many moves are not restarted."""
-SNAPSHOTS = 10
-"""Snapshots of the weights that are averaged."""
-CAROUSEL = 4
-"""How many times a game is played again from where it entered its last stage."""
+SHORTEST_RESTART = 10  # games of at most this many moves are not restarted
+SNAPSHOTS = 10  # those of the weights that are averaged
+CAROUSEL = 4  # how many times a game is played again from where it entered its last stage
 ERRORS, SIZES = Word(1), Word(2)
 """Where an entry of a TC network holds E and A, after its weight."""
 

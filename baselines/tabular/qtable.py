@@ -23,7 +23,7 @@ from baselines.seeds import training_generator, training_seeds
 from baselines.settings import Count, Finite, Fraction, OpponentOrSelf, Rate, Weight, check_memory
 from baselines.solver.boards import is_solved_quickly
 from baselines.tabular.boards import BoardCodes, from_opponent, move_entries
-from baselines.training.episodes import Episodes, EpisodicLearner, Sides, epsilon_greedy
+from baselines.training.episodes import Episodes, EpisodicLearner, Sides
 from baselines.training.learner import Metrics
 from tile_envs.base.random_stream import starts
 from tile_envs.errors import UsageError
@@ -92,11 +92,6 @@ class QTable(EpisodicLearner):
     def action_values(self, observations: Observations) -> Floats:
         legal = self._game.legal_actions(observations) > 0
         return self._values(self._entries(observations), legal)
-
-    def explore(self, observations: Observations, masks: Bools, rng: np.random.Generator) -> Ints:
-        """Return ε-greedy actions, as others do, without finding the masks again."""
-        values = self._values(self._entries(observations), masks)
-        return epsilon_greedy(values, masks, self.epsilon, rng)
 
     def learn(self) -> Metrics:
         if not self._settings.sequential:

@@ -32,7 +32,6 @@ Sides = tuple[str, ...]
 State = Arrays
 Metrics = dict[str, float]
 RECENT = 100  # the training games whose mean is the metric `return`
-ADDED_LATER = {"moves", "recent returns"}  # which checkpoints of earlier versions lack
 
 
 class Learner(ABC):
@@ -188,8 +187,6 @@ class Learner(ABC):
 
     def restore(self, state: State) -> None:
         own = self.state_dict()
-        for name in ADDED_LATER & own.keys():
-            state.setdefault(name, own[name])
         if state.keys() != own.keys():
             held, expected = brief(sorted(state)), brief(sorted(own))
             raise UsageError(f"the checkpoint holds {held}, expected {expected}.")

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 STEPS_PER_SECOND = "steps per second"
-Play = Callable[[int], int]
-"""Plays at least that many steps and returns how many it played."""
+Play = Callable[[int], int]  # plays at least that many steps and returns how many it played
 _SEED = 0
 _TICKS_PER_CALL = 64  # enough that the cost of calling disappears
 

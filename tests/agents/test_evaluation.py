@@ -14,16 +14,11 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 
 from baselines import evaluate, evaluate_exactly, judge, load, solve
+from baselines import seeds as streams
 from baselines.agents import GreedyAgent, RandomAgent
+from baselines.evaluation.parts import in_parts
 from baselines.evaluation.rows import read_rows
 from baselines.evaluation.sampled import Stopped, play
-from baselines.seeds import (
-    game_seeds,
-    seed_sequence,
-    training_generator,
-    training_seeds,
-    training_stream,
-)
 from tile_envs.base.random_stream import consecutive
 from tile_envs.plug.sb3 import make_sb3
 from tile_envs.sliding import Rules, register_game
@@ -36,7 +31,7 @@ TILES, MARKS = (gym.make(env_id).unwrapped.game for env_id in IDS[::2])
 def test_the_listed_games_are_played_and_no_others_however_many_at_once(env_id):
     """Game by game, single environments seeded from the list give the same scores."""
     env, returns, moves = gym.make(env_id), [], 0
-    for seed in game_seeds(4, 30).tolist():
+    for seed in streams.game_seeds(4, 30).tolist():
         _, info = env.reset(seed=seed)
         total, terminated = 0.0, False
         while not terminated:
@@ -51,24 +46,24 @@ def test_the_listed_games_are_played_and_no_others_however_many_at_once(env_id):
 
 
 def test_training_tests_recording_and_evaluation_share_no_game():
-    assert np.array_equal(game_seeds(3, 10), game_seeds(3, 1000)[:10])
+    assert np.array_equal(streams.game_seeds(3, 10), streams.game_seeds(3, 1000)[:10])
     long = (2**32, 2**32 + 5, 2**33 + 5, 5 * 2**32 + 1, 2**64 - 1, 2**64 + 5, 2**96 + 5)
     seeds, kinds = (*range(20), *long), ("evaluation", "test", "recording")
-    uses = [game_seeds(seed, 5_000, kind) for seed in seeds for kind in kinds]
+    uses = [streams.game_seeds(seed, 5_000, kind) for seed in seeds for kind in kinds]
     for seed, use in product(seeds, ("updates", "questions")):
-        uses.append(seed_sequence(seed, use, 3).generate_state(3, np.uint64))
+        uses.append(streams.seed_sequence(seed, use, 3).generate_state(3, np.uint64))
     for part in product(seeds, range(20), (0, 1, 5)):
-        uses.append(training_seeds(training_generator(*part), 100))
-    uses += [consecutive(training_stream(seed), 1_000) for seed in seeds]
+        uses.append(streams.training_seeds(streams.training_generator(*part), 100))
+    uses += [consecutive(streams.training_stream(seed), 1_000) for seed in seeds]
     drawn = np.concatenate(uses)
     assert len(np.unique(drawn)) == len(drawn)
 
 
 def test_training_and_evaluation_draw_what_they_always_drew():
-    assert game_seeds(0, 2).tolist() == [16294208416658607535, 7960286522194355700]
-    drawn = training_seeds(training_generator(3, 7), 2).tolist()
+    assert streams.game_seeds(0, 2).tolist() == [16294208416658607535, 7960286522194355700]
+    drawn = streams.training_seeds(streams.training_generator(3, 7), 2).tolist()
     assert drawn == [12584920505081419742, 11070588744321550203]
-    assert training_stream(5) == 8358621779662373210
+    assert streams.training_stream(5) == 8358621779662373210
 
 
 def test_the_greedy_agent_takes_the_highest_reward():
@@ -91,7 +86,7 @@ def test_a_tile_that_shrank_again_was_reached():
     register_game("Shrinking-v0", Rules("Shrinking", (0, 2, 4, 8), merges, {2: 1.0}, 8))
     options, largest = {"shape": (2, 2)}, []
     env = gym.make("Shrinking-v0", **options)
-    for seed in game_seeds(0, 200).tolist():
+    for seed in streams.game_seeds(0, 200).tolist():
         _, info = env.reset(seed=seed)
         largest.append(info["max_tile"])
         while info["action_mask"].any():
@@ -145,6 +140,22 @@ def test_rows_are_made_in_parts_and_joined_bit_for_bit(tmp_path):
     }
     for given, error in wrong.items():
         assert re.search(error, refused("evaluate", *given))
+
+
+def test_a_list_of_games_goes_on_after_the_parts_that_were_kept(tmp_path):
+    game, file, firsts = gym.make(IDS[0]).unwrapped.game, tmp_path / "parts.csv", []
+
+    def played(episodes, first=0):
+        firsts.append(first)
+        assert firsts != [0, 20, 40]
+        return play(LOWEST, IDS[0], episodes=episodes, first=first)
+
+    with pytest.raises(AssertionError):
+        in_parts(played, game, 50, 20, file)
+    whole, joined = played(50), in_parts(played, game, 50, 20, file)
+    assert firsts[3:] == [0, 40]
+    assert np.array_equal(joined.returns, whole.returns)
+    assert (joined.moves, file.exists()) == (whole.moves, False)
 
 
 @pytest.mark.parametrize(("side", "win"), [("X", 0.58492), ("random", 0.43651), ("both", 0.58492)])

@@ -14,13 +14,6 @@ RULES = [RULES_2048, RULES_2584, powers3.RULES]
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (4, 3), (4, 4)]
 
 
-def random_boards(game, n):
-    """Boards of all degrees of fullness, with small tiles, so that many can merge."""
-    rng = np.random.default_rng(0)
-    boards = rng.integers(1, 6, (n, *game.shape)).astype(np.uint8)
-    return boards * (rng.random(boards.shape) < rng.random((n, 1, 1)))
-
-
 class Answering:
     """Gives one answer, or raises it."""
 
@@ -40,7 +33,9 @@ def test_the_adversary_takes_the_cells_that_leave_the_player_the_least(rules, sh
     from compiled_placer import cells_of
 
     game = SlidingGame(rules, shape, placer="adversary")
-    boards, tile = random_boards(game, 300), 1 + (RULES.index(rules) + SHAPES.index(shape)) % 3
+    tile, rng = 1 + (RULES.index(rules) + SHAPES.index(shape)) % 3, np.random.default_rng(0)
+    boards = rng.integers(1, 6, (300, *shape), np.uint8)  # small tiles, so that many can merge
+    boards *= rng.random(boards.shape) < rng.random((300, 1, 1))
     expected = [worst_by_force(game, board, tile) for board in boards]
     possible = game.possible_cells(boards, tile)
     assert [np.flatnonzero(cells).tolist() for cells in possible] == expected

@@ -25,21 +25,16 @@ def game(env_id="Tiles2048-v0", mask_dtype=bool):
     return MaskInObservation(gym.make(env_id), "obs", "mask", mask_dtype)
 
 
-def random_policy(envs, shape=(4, 4)):
-    """Return a policy of DQN that always explores."""
-    actions = envs.action_space[0]
-    model = Net(state_shape=shape, action_shape=int(actions.n), hidden_sizes=())
-    return DiscreteQLearningPolicy(model=model, action_space=actions, eps_inference=1.0)
-
-
 @pytest.mark.parametrize("mask_dtype", ["bool", "int8"])
 @pytest.mark.parametrize("vectorized", [DummyVectorEnv, SubprocVectorEnv])
 @pytest.mark.parametrize("env_id", ["Tiles2048-v0", "Tiles2584-v0", "TicTacToe-v0"])
 def test_exploration_plays_legal_actions(env_id, vectorized, mask_dtype):
     envs = vectorized([partial(game, env_id, mask_dtype)] * N)
-    shape = gym.make(env_id).observation_space.shape
+    shape, actions = gym.make(env_id).observation_space.shape, envs.action_space[0]
+    model = Net(state_shape=shape, action_shape=int(actions.n), hidden_sizes=())
+    policy = DiscreteQLearningPolicy(model=model, action_space=actions, eps_inference=1.0)
     buffer = VectorReplayBuffer(20_000, N)
-    collector = Collector(random_policy(envs, shape), envs, buffer, exploration_noise=True)
+    collector = Collector(policy, envs, buffer, exploration_noise=True)
     collector.reset()
     stats = collector.collect(n_episode=8)
     envs.close()
