@@ -204,9 +204,10 @@ class Task:
 
 def game_from_json(text: str) -> Game:
     """Return the game that a game's `to_json` wrote; a `ValueError` says if it is none."""
+    entries = json.loads(text)
     for kind in Game.__subclasses__():
         with suppress(TypeError):  # it has other fields
-            return kind(**json.loads(text))
+            return kind(**entries)
     raise UsageError(f"expected a game as its to_json() wrote it, got {brief(text)}.")
 
 

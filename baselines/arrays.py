@@ -25,13 +25,13 @@ from tile_envs.errors import UsageError
 from tile_envs.files import replacing
 
 Arrays = dict[str, NDArray[Any]]
-Items = Iterable[tuple[str, NDArray[Any]]]
+Item = tuple[str, NDArray[Any]]
 LARGE, BLOCK, MASK = 1 << 20, 1 << 16, "mask"
 HEADER = 1 << 10  # bytes of an entry besides those of its array, at most
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-def write_arrays(path: Path, arrays: Items, compressed: bool = False) -> None:
+def write_arrays(path: Path, arrays: Iterable[Item], compressed: bool = False) -> None:
     """Write arrays, each after its name, to a file, which is replaced when all is written."""
     method = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
     with replacing(path) as beside, beside.open("wb") as file:
@@ -87,7 +87,7 @@ def check_unpacked(path: Path, max_bytes: int) -> None:
             archives += [zipfile.ZipFile(file) for file in files if zipfile.is_zipfile(file)]
 
 
-def pack(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[Any]]]:
+def pack(arrays: Mapping[str, NDArray[Any]]) -> Iterator[Item]:
     """Yield arrays, of large tables only a part, one by one: together they may fill the memory.
 
     Tables of length n become `mask/n/first`, a bit for each place, as `numpy.packbits` has them,
@@ -111,10 +111,10 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[Any]
         yield f"{MASK}/{length}/{first}", mask
         # Places are twice as fast as a mask of them, where numbers lie apart.
         places = np.flatnonzero(np.unpackbits(mask).view(np.bool_))
-        base = None
         for name in alike:
             numbers = np.append(arrays[name][-1:], arrays[name][places])
-            base = numbers if base is None else base
+            if name == first:
+                base = numbers
             yield f"{name}/{length}", _combined(numbers, base)
 
 

@@ -28,9 +28,11 @@ def part(record: Record, first: int) -> Row:
 
 def in_parts(play: Any, game: Game, episodes: int, size: int, file: Path) -> Record:
     """Play a list of games in parts, which a file keeps until it has ended, and join them."""
-    while (n := _games(rows := read_rows(file) if file.exists() else [])) < episodes:
+    rows = read_rows(file) if file.exists() else []
+    while (n := sum(len(json.loads(row["scores"])) for row in rows)) < episodes:
         record = play(episodes=min(size, episodes - n), first=n)
         write_rows([*rows, part(record, n)], file)
+        rows = read_rows(file)
     file.unlink()
     return _record(rows, game)
 
@@ -50,20 +52,17 @@ def joined(paths: Sequence[Path]) -> list[Result]:
 
 
 def _joined(rows: Sequence[Row]) -> Result:
-    about = rows[0]
-    for i, row in enumerate(rows):
-        if (first := int(row["first"])) != (n := _games(rows[:i])):
+    about, n = rows[0], 0
+    for row in rows:
+        if (first := int(row["first"])) != n:
             games = f"{n} to {first - 1}" if first > n else f"{first} to {n - 1}"
             what = "are missing" if first > n else "come twice"
             raise UsageError(f"games {games} of {about['agent']} on {about['env']} {what}.")
+        n += int(row["episodes"])
     task = Task.of(about["env"], json.loads(about["env_kwargs"]))
     record = _record(rows, task.game)
     row = summary(record, about["agent"], task.env, task.env_kwargs, int(about["seed"]))
     return Result(row, noted={name: about[name] for name in NOTED if about[name]})
-
-
-def _games(rows: Sequence[Row]) -> int:
-    return sum(len(json.loads(row["scores"])) for row in rows)
 
 
 def _record(rows: Sequence[Row], game: Game) -> Record:

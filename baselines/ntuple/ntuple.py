@@ -297,8 +297,9 @@ class NTuple(ValueAgent, Learner):
         own = self.state_dict()
         if not self.samples:
             state.pop("latest", None)  # they are the weights
-        for name in (name for name in PER_ENTRY if name in state):
-            own[name][:] = state.pop(name)  # one by one: all of them may fill the memory
+        for name in PER_ENTRY:
+            if name in state:
+                own[name][:] = state.pop(name)  # one by one: all of them may fill the memory
         self.iterations, self.moves = int(state["iterations"]), int(state["moves"])
         self.recent = state["recent returns"].copy()
 
