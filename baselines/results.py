@@ -76,7 +76,7 @@ def evaluate(
         agent_kwargs: Options of a named agent, or the `wrappers` of a model that is a file.
         name: The agent's name in the row.
         progress: Whether to show progress on standard error.
-        **search_options: Options of the search, the fields of `SearchOptions`: deeper={3: 4}.
+        **search_options: Options of the search, the fields of `SearchOptions`: milliseconds=10.
 
     Returns:
         The row; see `baselines.evaluation.sampled.summary`.

@@ -245,7 +245,6 @@ CALLS = [
     (lambda: QTable(TILES), "4×4 GiB"),
     (lambda: QTable(MARKS, sides=("Z",)), "side 'Z'"),
     (lambda: search(milis=3), "'milis' milliseconds"),
-    (lambda: search(deeper={65: 3}), "deeper 65 64"),
     (lambda: search(table=1 << 30, threads=2), "table 2"),
     (lambda: search(SlidingGame(RULES_2048, placer=LastCell()), samples=3), "placer"),
     (lambda: search(SlidingGame(RULES_2048, (2, 3))), "NTuple 4×4 2×3"),
@@ -474,8 +473,8 @@ def test_numbers_of_numpy_and_torch_are_no_mistake(kind):
     assert gym.make("Tiles2048-v0", **options).unwrapped.game.spawn == ((2, 0.5), (4, 0.5))
     shaped = ShapeReward(gym.make("Tiles2048-v0"), {"empty": half}, half)
     assert "0.5" in PenalizeIllegal(shaped, half).spec.to_json()
-    given = {"milliseconds": half, "deeper": {3: whole(4)}}
-    assert read_settings(SearchOptions, given) == SearchOptions(0.5, deeper={3: 4})
+    given = {"milliseconds": half, "table": whole(4)}
+    assert read_settings(SearchOptions, given) == SearchOptions(0.5, table=4)
     budget = {"games": whole(9), "minutes": half, "seed": whole(1), "learning_rate": half}
     config = train("qtable", "Tiles2048-v0", options, **budget).config
     assert (config.games, config.minutes, config.settings["learning_rate"]) == (9, 0.5, 0.5)

@@ -8,7 +8,7 @@ import numpy as np
 
 from baselines.agents import ValueAgent, distinct
 from baselines.search.compiled_expectimax import ALL, Order, now
-from tile_envs.game import Floats, Ints, Observations, Replies
+from tile_envs.game import Floats, Observations, Replies
 from tile_envs.sliding.game import SlidingGame
 
 BATCH, TIMED_BATCH = 1 << 16, 32
@@ -25,26 +25,23 @@ class BatchedSearch:
         self._end = math.inf
 
     def __call__(
-        self, boards: Observations, depths: Ints, end: float = math.inf, order: Order = ALL
+        self, boards: Observations, depth: int, end: float = math.inf, order: Order = ALL
     ) -> Floats:
         self._end = end
+        if depth == 1 and len(boards):  # not every agent can value none
+            return np.asarray(self._agent.action_values(boards))
         after, rewards, masks = self._game.afterstates(boards)
         values = np.full(masks.shape, -np.inf)
-        for depth in np.unique(depths):
-            here = depths == depth
-            if depth == 1:
-                values[here] = self._agent.action_values(boards[here])
-                continue
-            for action in order:  # not all at once: that would take much memory
-                legal = here & (masks[:, action] > 0)
-                following = self._afterstate_values(after[legal, action], int(depth) - 1)
-                values[legal, action] = rewards[legal, action] + following
+        for action in order:  # not all at once: that would take much memory
+            legal = masks[:, action] > 0
+            following = self._afterstate_values(after[legal, action], depth - 1)
+            values[legal, action] = rewards[legal, action] + following
         return values
 
     def _state_values(self, states: Observations, depth: int) -> Floats:
         """Return the highest action value of states, `(n,)`; 0 where no action is legal."""
         # Different ways lead to the same afterstate, to about every second one on 4×4.
-        if not len(states):  # which not every agent can value
+        if not len(states):
             return np.zeros(0)
         n = BATCH if self._end == math.inf else TIMED_BATCH
         if len(states) > n:

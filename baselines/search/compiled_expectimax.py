@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from baselines.ntuple.ntuple import NTuple
 from baselines.pushes import possible_cells, pushed_to, rows_after
-from baselines.search.leaves import Leaves, last_chance, leaves_of
+from baselines.search.leaves import Leaves, last_chance, leaves_of, promising
 from tile_envs.base.compiled import HALF, ONE, Word, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
-from tile_envs.game import Floats, Ints, Observations
+from tile_envs.game import Floats, Observations
 from tile_envs.sliding.compiled import ACTIONS_END, count
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import CELL, Lines, placed, rows_of, transposed
@@ -32,6 +32,8 @@ LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
 BUCKET = 64  # the bytes of a bucket, which a processor fetches together: four entries
 ENTRIES_END = Word(BUCKET // 8)
 ALL = range(int(ACTIONS_END))  # the actions in their usual order
+ALL_BITS = (ONE << ACTIONS_END) - ONE
+RARE = 0.2  # tiles that are less likely are looked at less deeply, if the search is selective
 CLOCK = 6 if sys.platform == "darwin" else 1  # the number of POSIX's clock that only runs forwards
 _read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
 
@@ -54,21 +56,24 @@ class CompiledSearch:
         return type(self), (self._learner, self._game, self._table_bytes)
 
     def __call__(
-        self, boards: Observations, depths: Ints, end: float = math.inf, order: Order = ALL
+        self,
+        boards: Observations,
+        depth: int,
+        end: float = math.inf,
+        order: Order = ALL,
+        prunes: bool = False,
     ) -> Floats:
-        rows, learner = rows_of(self._game, boards), self._learner
-        # The loop is compiled for contiguous arrays alone.
-        depths, actions = np.ascontiguousarray(depths), np.array(order, np.uint64)
+        learner = self._learner
+        if depth == 1:
+            return learner.action_values(boards)
+        rows, actions, left = rows_of(self._game, boards), np.array(order, np.uint64), depth - 1
         with self._lock:  # its leaves and table are for one search at a time
             if self._weights_version != learner.weights_version:
                 self._weights_version = learner.weights_version
                 self._leaves = leaves_of(learner.network, learner.net, self._game)
                 self._table.entries[:] = 0
-            found = search(self._leaves, self._table, rows, depths, end, actions)
-        values, greedy = found.astype(np.float64), depths == 1
-        if greedy.any():
-            values[greedy] = learner.action_values(boards[greedy])
-        return values
+            found = search(self._leaves, self._table, rows, Word(left), end, actions, prunes)
+        return found.astype(np.float64)
 
 
 @compiled_loop
@@ -96,22 +101,21 @@ class Table(NamedTuple):
 
 @compiled_loop
 def search(
-    leaves: Leaves, table: Table, boards: Words, depths: Ints, end: float, order: Words
+    leaves: Leaves, table: Table, boards: Words, left: Word, end: float, order: Words, prunes: bool
 ) -> NDArray[np.float32]:
-    """Return the action values `(n, 4)` of boards, reward included.
+    """Return r + A(s', left) of the actions of boards, given by rows `(n, 4)`, left > 0.
 
-    Boards are rows `(n, 4)`; one of depth 1 is left out.  Values of illegal actions, and of those
-    not in `order`, are minus infinity; those that are not known at the time `end` are NaN.
+    Values of illegal actions, of those not in `order`, and, if it prunes, of those that are not
+    promising, are minus infinity; those that are not known at the time `end` are NaN.
     """
     game, values = leaves.net.game, np.full((len(boards), 4), -np.inf, np.float32)
     for i in range(len(boards)):
         rows = boards[i, 0], boards[i, 1], boards[i, 2], boards[i, 3]
-        columns, left = transposed(*rows), Word(depths[i] - 1)
-        if left == Word(0):
-            continue
+        columns = transposed(*rows)
+        chosen = promising(leaves, rows) if prunes else ALL_BITS
         for action in order:
             after = pushed_to(game, action, *rows, columns)
-            if after.changed:
+            if after.changed and chosen >> action & ONE:
                 following = rows_after(game, action, after)
                 if after.largest >= game.last_tile:
                     value = np.float32(0)  # the game is over
@@ -128,7 +132,7 @@ def afterstate_value(
     leaves: Leaves, table: Table, rows: Lines, left: Word, end: float
 ) -> np.float32:
     """Return A(s', left) of an afterstate without the goal, left > 0; NaN after `end`."""
-    game, columns = leaves.net.game, transposed(*rows)
+    game, columns, is_timed = leaves.net.game, transposed(*rows), end < np.inf
     if game.rows == game.columns and columns < rows:
         rows = columns  # of the same value
     a, b, c, d = rows
@@ -148,23 +152,26 @@ def afterstate_value(
         for tile in range(len(game.tiles)):
             if tile == 0 or game.adversarial is not None:  # which chooses cells for each tile
                 cells = possible_cells(game, *rows, game.tiles[tile])
-            total = np.float64(0)
+            total, n = np.float64(0), left - ONE
+            if is_timed and n > ONE and leaves.probabilities[tile] < RARE:
+                n -= ONE
             for line in range(game.rows):
                 for column in range(game.columns):
                     if not cells >> Word(line * game.columns + column) & ONE:
                         continue
-                    if end < np.inf and now() > end:
+                    if is_timed and now() > end:
                         return np.float32(np.nan)
                     cell = Word(line) << CELL | Word(column) * CELL
                     state = placed(*rows, cell, game.tiles[tile])
                     columns, highest = transposed(*state), np.float32(-np.inf)
+                    chosen = promising(leaves, state) if is_timed else ALL_BITS
                     for direction in range(4):
                         action = Word(direction)
                         after = pushed_to(game, action, *state, columns)
-                        if after.changed:
+                        if after.changed and chosen >> action & ONE:
                             best = np.float32(0)
                             if after.largest < game.last_tile:
-                                next_rows, n = rows_after(game, action, after), left - ONE
+                                next_rows = rows_after(game, action, after)
                                 best = afterstate_value(leaves, table, next_rows, n, end)
                             if np.isnan(best):
                                 return best

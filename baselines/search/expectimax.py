@@ -10,6 +10,10 @@ value of an afterstate s' is
 where action a leads from s' and its new tile to s'' with reward r; the max is 0 where no action is
 legal.  The cells of a tile are those on which the game's placer may place it: all empty ones, if it
 is chance.  V is that of any agent with action values, which include the reward.
+
+With a time for each move, a compiled search is selective (Shannon's type B, 1950), to look deeper:
+where q > 1, the max is over the actions whose r + V(s'') is within a quarter of the highest, and a
+tile that is less likely than 1 in 5 leaves q - 2 moves instead of q - 1, but at least 1.
 """
 
 import math
@@ -17,6 +21,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,13 +29,13 @@ import numpy as np
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.batched_expectimax import BatchedSearch
-from baselines.search.compiled_expectimax import ALL, CompiledSearch, Order, now
-from baselines.search.options import DEEPEST, MOST_CELLS, SearchOptions
+from baselines.search.compiled_expectimax import ALL, RARE, CompiledSearch, Order, now
+from baselines.search.options import DEEPEST, SearchOptions
 from baselines.settings import check_memory, read_settings, usable_cores
 from tile_envs.agents import check_plays
 from tile_envs.base.checks import brief, checked_integer
 from tile_envs.errors import UsageError
-from tile_envs.game import Floats, Game, Ints, Observations
+from tile_envs.game import Floats, Game, Observations
 from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.tables import CELL_MASK
@@ -38,14 +43,14 @@ from tile_envs.sliding.packed.tables import CELL_MASK
 MEBIBYTE = 1 << 20
 DEEP = 4  # from this depth on, idle threads share the chance nodes of one board
 Search = Callable[..., Floats]
-"""Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to depths `(n,)`.  May follow:
+"""Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to a depth.  May follow:
 `end`, a time of `now` from which on values may be NaN, and `order`, the actions to search."""
 
 
 class Expectimax(ValueAgent):
     """Searches with the values of another agent.
 
-        agent = Expectimax(load("strong"), game, 3, milliseconds=10, deeper={3: 4})
+        agent = Expectimax(load("strong"), game, 3, milliseconds=10)
 
     Args:
         agent: The agent whose values are searched with; with an n-tuple network and a named placer
@@ -68,17 +73,11 @@ class Expectimax(ValueAgent):
             raise UsageError(f"expectimax supports only the sliding games, not {game}.")
         given = read_settings(SearchOptions, options)
         self._game, self._milliseconds, face = game, given.milliseconds, given.downgrade
-        # The depth by the number of empty cells.
-        self._depths = np.full(MOST_CELLS + 1, checked_integer(depth, "depth", 1, DEEPEST))
-        for cells, more in sorted(given.deeper.items(), reverse=True):
-            if more <= depth:
-                raise UsageError(f"deeper must exceed depth {depth}, got {more} at {cells} cells.")
-            self._depths[: cells + 1] = more
+        self._depth = checked_integer(depth, "depth", 1, DEEPEST)
         self._downgraded_from = None if face is None else _index_if_doubling(game, face)
         check_plays(agent, game)
         is_timed, threads = given.milliseconds is not None, given.threads or 1
-        timed = "the time that it has" if is_timed else ""
-        self.depends_on = "new tiles that it draws" if given.samples else timed
+        self.depends_on = "new tiles that it draws" if given.samples else "the time" * is_timed
         self.games_at_once, self.expected = 512, np.zeros(0)
         self._searches: list[Any]
         if isinstance(agent, NTuple) and isinstance(game.placer, str) and not given.samples:
@@ -96,67 +95,70 @@ class Expectimax(ValueAgent):
             self._searches = [BatchedSearch(agent, game, rng, given.samples) for rng in rngs]
         self._is_compiled = isinstance(self._searches[0], CompiledSearch)
         if is_timed and self._is_compiled:  # compile before the time of a move begins
-            self.action_values(np.zeros((threads, *game.shape), np.uint8))
+            empty = np.zeros((threads, *game.shape), np.uint8)
+            self._shared(lambda search, boards: search(boards, 1) + search(boards, 2, now()), empty)
 
     def action_values(self, observations: Observations) -> Floats:
         boards = searched = self._game.rules.checked_boards(observations)
         if self._downgraded_from is not None:
             searched = downgrade(boards, self._downgraded_from)
-        depths = self._depths[(boards == 0).sum(axis=(1, 2))]
         if self._is_compiled and len(boards) < len(self._searches):
-            values = self._search(self._divided, searched, depths)
+            values = self._search(self._divided, searched)
         else:
-            values = self._shared(self._search, searched, depths)
+            values = self._shared(self._search, searched)
         if searched is not boards:  # two of the largest tile do not merge, but smaller ones do
             values[self._game.legal_actions(boards) == 0] = -np.inf
         self.expected = values.max(axis=1)
         return values
 
-    def _search(self, search: Search, boards: Observations, depths: Ints) -> Floats:
+    def _search(self, search: Search, boards: Observations) -> Floats:
         if self._milliseconds is None:
-            return search(boards, depths)
+            return search(boards, self._depth)
         values = np.zeros((len(boards), self._game.n_actions))
         for i, board in enumerate(boards[:, None]):
             end = now() + self._milliseconds / 1000
-            greedy = search(board, np.ones(1, np.int64))[0]
-            values[i] = _deepened(search, board, greedy, int(depths[i]), end)
+            values[i] = _deepened(search, board, search(board, 1)[0], self._depth, end)
         return values
 
-    def _shared(self, search: Callable[..., Any], *columns: Any) -> Floats:
-        """Return what all threads find together, each with some lines of the columns."""
+    def _shared(self, search: Callable[..., Any], boards: Observations) -> Floats:
+        """Return what all threads find together, each on some of the boards."""
         n = len(self._searches)
         if n == 1:
-            return np.asarray(search(self._searches[0], *columns))
-        parts = ([column[turn::n] for turn in range(n)] for column in columns)
-        found = list(_pool(os.getpid(), n).map(search, self._searches, *parts))
-        values = np.empty((len(columns[0]), *found[0].shape[1:]))
+            return np.asarray(search(self._searches[0], boards))
+        parts = [boards[turn::n] for turn in range(n)]
+        found = list(_pool(os.getpid(), n).map(search, self._searches, parts))
+        values = np.empty((len(boards), *found[0].shape[1:]))
         for turn, part in enumerate(found):
             values[turn::n] = part
         return values
 
     def _divided(
-        self, boards: Observations, depths: Ints, end: float = math.inf, order: Order = ALL
+        self, boards: Observations, depth: int, end: float = math.inf, order: Order = ALL
     ) -> Floats:
         """Search boards one by one as a compiled search does, to the last bit, with all threads."""
-
-        def best(search: Search, states: Observations, depths: Ints) -> Any:
-            highest = search(states, depths, end).max(axis=1)
-            return np.where(highest == -np.inf, 0.0, highest)
-
-        distribution, deep = self._game.distribution, depths >= DEEP
-        spawn = [*zip(distribution.tiles, distribution.probabilities, strict=True)]
-        values = np.full((len(boards), self._game.n_actions), -np.inf)
-        values[~deep] = self._searches[0](boards[~deep], depths[~deep], end, order)
-        for i in np.flatnonzero(deep):
-            after, rewards, masks = self._game.afterstates(boards[i, None])
-            for action in (action for action in order if masks[0, action]):
-                states = self._game.replies(after[:, action]).boards
-                found = self._shared(best, states, np.full(len(states), depths[i] - 1))
-                tiles = (states - after[:, action]).sum(axis=(1, 2)).astype(np.int64)
-                totals, cells = np.bincount(tiles, found), np.bincount(tiles)
-                value = sum(p * totals[tile] / cells[tile] for tile, p in spawn)
-                values[i, action] = np.float32(value) + np.float32(rewards[0, action])
+        if depth < DEEP:
+            return np.asarray(self._searches[0](boards, depth, end, order))
+        after, rewards, masks = self._game.afterstates(boards)
+        values = np.full(masks.shape, -np.inf)
+        for i, action in product(range(len(boards)), order):
+            if masks[i, action]:
+                value = np.float32(self._afterstate_value(after[i, action], depth - 1, end))
+                values[i, action] = value + np.float32(rewards[i, action])
         return values
+
+    def _afterstate_value(self, after: Observations, left: int, end: float) -> float:
+        states, spawn, value = self._game.replies(after[None]).boards, self._game.distribution, 0.0
+        tiles, is_timed = (states - after).max(axis=(1, 2)), end < math.inf
+        for tile, chance in zip(spawn.tiles, spawn.probabilities, strict=True):
+            depth = left - 1 if is_timed and chance < RARE else left
+
+            def best(search: Search, states: Observations, depth: int = depth) -> Any:
+                highest = search(states, depth, end, ALL, is_timed).max(axis=1)
+                return np.where(highest == -np.inf, 0.0, highest)
+
+            found = self._shared(best, states[tiles == tile])
+            value += chance * found.cumsum()[-1] / len(found)  # summed up in the same order
+        return value
 
 
 @cache
@@ -181,7 +183,7 @@ def _deepened(
         began = now()
         if len(order) < 2 or began + last * growth * len(order) > end:
             break
-        found = search(board, np.array([depth]), end, order)[0]
+        found = search(board, depth, end, order)[0]
         taken = (now() - began) / len(order)
         if depth > 2:  # the first two are too short to tell
             growth = max(2.0, taken / last)

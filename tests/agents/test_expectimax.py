@@ -10,7 +10,6 @@ from itertools import product
 import numpy as np
 import powers3
 import pytest
-import tyro
 from covering import covering
 from placers import LastCell, worst_by_force
 from players import Weighing
@@ -21,7 +20,6 @@ from baselines.ntuple.values import action_values
 from baselines.search import batched_expectimax, compiled_expectimax, expectimax
 from baselines.search.compiled_expectimax import CompiledSearch, now
 from baselines.search.expectimax import Expectimax, downgrade
-from baselines.search.options import SearchOptions
 from baselines.solver.solve import solve
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
@@ -57,7 +55,7 @@ class AnyAgent(ValueAgent):
         return self._made.action_values(observations)
 
 
-def brute_force(made, game, board, depth):
+def brute_force(made, game, board, depth, is_selective=False):
     """Return the value of each action, by the definition; minus infinity if illegal."""
     distribution = game.distribution
 
@@ -69,10 +67,15 @@ def brute_force(made, game, board, depth):
                 cells = worst_by_force(game, after, tile)
             elif game.placer == LAST:
                 cells = cells[-1:]
+            fewer = left - 1 if is_selective and chance < 0.2 and left > 2 else left
             for cell in cells:
                 following = after.copy()
                 following.flat[cell] = tile
-                best = action_values(following, left).max()
+                values = action_values(following, fewer)
+                if is_selective and left > 1:
+                    greedy = made.action_values(following)
+                    values = values[greedy >= greedy.max() - abs(greedy.max()) / 4]
+                best = values.max()
                 total += chance / len(cells) * (best if np.isfinite(best) else 0.0)
         return total
 
@@ -124,8 +127,23 @@ def test_search_is_its_definition(spawned, shape, depth, kind, placer, monkeypat
     boards[2, -1, -1] = 0
     values = agent.action_values(boards)
     for board, found in zip(boards, values, strict=True):
-        expected = brute_force(made, game, board, depth)
-        assert found == pytest.approx(expected, rel=1e-4)
+        assert found == pytest.approx(brute_force(made, game, board, depth), rel=1e-4)
+
+
+@pytest.mark.parametrize("spawned", SPAWNS)
+def test_a_timed_search_is_its_definition(spawned):
+    rules, spawn = spawned
+    game = SlidingGame(rules, (2, 3), spawn)
+    made, ends = learner(game), now() + 600
+    boards = np.random.default_rng(2).integers(1, 5, (9, 2, 3), np.uint8)
+    boards[:, 0, 0] = 0
+    agent = Expectimax(made, game, threads=2, milliseconds=1)
+    for depth in (2, 3, 4):
+        expected = np.array([brute_force(made, game, board, depth, True) for board in boards])
+        full = Expectimax(made, game, depth, table=1).action_values(boards)
+        assert (depth == 2) == np.allclose(expected, full, rtol=1e-4)
+        for search in (agent._searches[0], agent._divided):
+            assert search(boards, depth, ends) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (6, 2), (5, 5)])
@@ -166,20 +184,11 @@ def test_a_board_without_a_move_is_worth_nothing_and_its_value_not_asked_for(kin
             assert not values[legal].any()
 
 
-def test_the_depth_follows_from_the_empty_cells_and_the_time():
-    made, full = learner(), np.arange(16, dtype=np.uint8).reshape(1, 4, 4) % 7 + 1
-    full[0, 0, :2] = 0
-    empty = np.zeros((1, 4, 4), np.uint8)
-    empty[0, 0] = (1, 2, 3, 0)
-    two_deep = Expectimax(made, made.game, 2)
-    deeper = tyro.cli(SearchOptions, args=["--deeper", "4:3", "2:2"]).deeper
-    for boards, depth, options, same in (
-        (full, 1, {"deeper": deeper}, two_deep),
-        (empty, 1, {"deeper": deeper}, made),
-        (empty, 50, {"milliseconds": 1e-6}, made),
-        (empty, 2, {"milliseconds": 60_000}, two_deep),
-    ):
-        agent = Expectimax(made, made.game, depth, **options)
+def test_the_depth_follows_from_the_time():
+    made, boards = learner(), np.zeros((1, 4, 4), np.uint8)
+    boards[0, 0] = (1, 2, 3, 0)
+    for depth, milliseconds, same in ((50, 1e-6, made), (2, 60_000, Expectimax(made, made.game))):
+        agent = Expectimax(made, made.game, depth, milliseconds=milliseconds)
         assert np.array_equal(agent.action_values(boards), same.action_values(boards))
 
 
@@ -213,10 +222,10 @@ def test_only_actions_of_close_values_are_searched_deeper():
     # to 3 by 10, 9 and 8, and only two are within 4 of the best; then time is over for one of them.
     found, asked = ([10, 2, 10, 0], [20, 11, 18, 0], [0, 0, np.nan, 0], [0, 0, 0, 0]), []
 
-    def search(boards, depths, end, order):
-        asked.append((int(depths[0]), [*order]))
+    def search(boards, depth, end, order):
+        asked.append((depth, [*order]))
         here = [a in order for a in range(4)]
-        return np.where(here, found[depths[0] - 2], -np.inf)[None]
+        return np.where(here, found[depth - 2], -np.inf)[None]
 
     board, values = np.zeros((1, 4, 4), np.uint8), np.array([9, 5, 8, -np.inf])
     deeper = expectimax._deepened(search, board, values, 9, now() + 60)
@@ -226,11 +235,11 @@ def test_only_actions_of_close_values_are_searched_deeper():
 
 def test_a_search_that_has_no_time_gives_up_and_leaves_no_trace():
     made = learner()
-    boards, depths = vector_env(made.game, 20).reset(seed=0)[0], np.full(20, 3)
+    boards, depth = vector_env(made.game, 20).reset(seed=0)[0], 3
     search, other = (CompiledSearch(made, made.game, 1 << 20) for _ in range(2))
-    late = search(boards, depths, now() - 1)
+    late = search(boards, depth, now() - 1)
     assert np.isnan(late[made.game.legal_actions(boards) > 0]).all()
-    assert np.array_equal(search(boards, depths), other(boards, depths))
+    assert np.array_equal(search(boards, depth), other(boards, depth))
 
 
 RISING = RULES_2048.merges[:4]
@@ -317,11 +326,10 @@ def test_a_search_with_threads_is_forked_pickled_and_copied():
         assert np.array_equal(copied.action_values(boards), values)
     if not (child := os.fork()):
         signal.alarm(30)
-        is_same = False
         try:
-            is_same = np.array_equal(agent.action_values(boards), values)
+            os._exit(not np.array_equal(agent.action_values(boards), values))
         finally:
-            os._exit(0 if is_same else 1)
+            os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
 
 

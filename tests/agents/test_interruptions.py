@@ -207,8 +207,7 @@ def test_a_command_that_is_ended_at_any_moment_ends_with_the_same_files(words, t
         else:
             assert status in (0, -number, 128 + number)
         for _ in range(2):  # a command that has come to its end may be given again, too
-            asked = python_m(words, folder, trained)
-            again = subprocess.run(asked, capture_output=True, text=True)
+            again = subprocess.run(python_m(words, folder, trained), capture_output=True, text=True)
             holds_one = "export" in words and "already: give another" in again.stderr
             assert again.returncode == (2 if holds_one else 0), again.stderr
         assert contents(folder) == expected

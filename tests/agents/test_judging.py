@@ -388,8 +388,7 @@ def test_a_class_with_values_is_played_greedily_and_one_with_probabilities_exact
     assert exactly["share"] == evaluate_exactly(same, ENV, SMALL)["share"]
     assert all(row["error"].startswith("ValueError: ") for row in errors)
     assert sum("finite numbers, got" in row["error"] for row in errors) == 2
-    played = grade(folder, ENV, SMALL, 20)[0]
-    assert played["mean"] == evaluate(same, ENV, SMALL, 20)["mean"]
+    assert grade(folder, ENV, SMALL, 20)[0]["mean"] == evaluate(same, ENV, SMALL, 20)["mean"]
     (folder / "00.py").write_text(VALUED.replace("afterstate_values", "action_probabilities"))
     assert "add --exact, or define predict" in grade(folder, ENV, SMALL, 1)[0]["error"]
 

@@ -73,8 +73,7 @@ def test_action_values_of_ppo_look_one_move_and_one_tile_ahead():
                 with torch.no_grad():
                     value = learner.model.policy.predict_values(torch.from_numpy(state[None]))
                 expected += chance / len(empty) * float(value) * 64
-        expected = rewards[i, action] + 0.9 * expected
-        assert values[i, action] == pytest.approx(expected, rel=1e-5)
+        assert values[i, action] == pytest.approx(rewards[i, action] + 0.9 * expected, rel=1e-5)
     assert np.allclose(learner.action_values(boards[0]), values[0])
     assert evaluate(learner, "Tiles2048-v0", {"shape": (2, 3)}, 3, search=2)["mean"] > 0
 

@@ -47,8 +47,7 @@ def test_a_program_trains_and_plays_without_illegal_actions(program, strict):
         pytest.skip(needs)
     small = {"total_timesteps": 2_500, "games": 100, "minutes": 0.01}
     arguments = {name: small.get(name, value) for name, value in program.arguments.items()}
-    policy = replace(program, arguments=arguments).train()
-    assert play(policy, program.env, episodes=20).moves > 50
+    assert play(replace(program, arguments=arguments).train(), program.env, episodes=20).moves > 50
 
 
 @pytest.mark.slow

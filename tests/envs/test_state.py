@@ -28,8 +28,7 @@ def play(env, seed, steps=100):
     """Play random legal actions; return everything that came out."""
     rng, out = np.random.default_rng(seed), []
     for _ in range(steps):
-        action = random_legal({"action_mask": env.action_masks()}, rng)
-        out.append(env.step(action))
+        out.append(env.step(random_legal({"action_mask": env.action_masks()}, rng)))
         if out[-1][2]:
             out.append(env.reset())
     return out
