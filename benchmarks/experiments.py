@@ -111,7 +111,7 @@ FOR_SEARCH: Options = {
     **TWO_CORES,
     "stages": (12288, 16384, 24576),
     "stage_games": 30_000,
-    "late_stages": (28672, 32768),
+    "late_stages": (31744, 32512, 32768),
     "late_games": 100_000,  # after 30,000, games do not get far enough
     "averaging": 0.3,
 }
