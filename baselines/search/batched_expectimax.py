@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from baselines.agents import ValueAgent, distinct
-from baselines.search.compiled_expectimax import ALL, Order, now
+from baselines.search.clock import now
+from baselines.search.compiled_expectimax import ALL, Order
 from tile_envs.game import Floats, Observations, Replies
 from tile_envs.sliding.game import SlidingGame
 

@@ -5,21 +5,19 @@ chess), from one move of a game to the next; it is emptied when the network has 
 """
 
 import math
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from threading import Lock
-from time import monotonic
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from baselines.ntuple.ntuple import NTuple
+from baselines.ntuple.values import look_up_rows, stage_of, sum_up, tiles_of
 from baselines.pushes import possible_cells, pushed_to, rows_after
-from baselines.search.leaves import Leaves, last_chance, leaves_of, promising
-from tile_envs.base.compiled import HALF, ONE, Word, compiled_loop, mixed
+from baselines.search.clock import now
+from baselines.search.leaves import VECTOR, Leaves, last_chance, leaves_of
+from tile_envs.base.compiled import HALF, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
 from tile_envs.game import Floats, Observations
 from tile_envs.sliding.compiled import ACTIONS_END, count
@@ -33,9 +31,9 @@ BUCKET = 64  # the bytes of a bucket, which a processor fetches together: four e
 ENTRIES_END = Word(BUCKET // 8)
 ALL = range(int(ACTIONS_END))  # the actions in their usual order
 ALL_BITS = (ONE << ACTIONS_END) - ONE
-RARE = 0.2  # tiles that are less likely are looked at less deeply, if the search is selective
-CLOCK = 6 if sys.platform == "darwin" else 1  # the number of POSIX's clock that only runs forwards
-_read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
+RARE, MARGIN = 0.2, np.float32(0.25)
+"""Of a selective search: the chance below which tiles are looked at less deeply; and how far below
+the highest value, as a part of it, actions are still looked at."""
 
 
 class CompiledSearch:
@@ -56,36 +54,21 @@ class CompiledSearch:
         return type(self), (self._learner, self._game, self._table_bytes)
 
     def __call__(
-        self,
-        boards: Observations,
-        depth: int,
-        end: float = math.inf,
-        order: Order = ALL,
-        prunes: bool = False,
+        self, boards: Observations, depth: int, end: float = math.inf, order: Order | None = None
     ) -> Floats:
+        """Search the actions of an order; without one, if timed, the promising ones, else all."""
         learner = self._learner
         if depth == 1:
             return learner.action_values(boards)
-        rows, actions, left = rows_of(self._game, boards), np.array(order, np.uint64), depth - 1
+        rows, prunes = rows_of(self._game, boards), order is None and end < math.inf
+        actions = np.array(ALL if order is None else order, np.uint64)
         with self._lock:  # its leaves and table are for one search at a time
             if self._weights_version != learner.weights_version:
                 self._weights_version = learner.weights_version
                 self._leaves = leaves_of(learner.network, learner.net, self._game)
                 self._table.entries[:] = 0
-            found = search(self._leaves, self._table, rows, Word(left), end, actions, prunes)
-        return found.astype(np.float64)
-
-
-@compiled_loop
-def _now() -> float:
-    """Return the seconds since some moment; numba itself knows no clock."""
-    time = np.empty(2, np.int64)  # seconds, and nanoseconds
-    _read_clock(CLOCK, time.ctypes.data)
-    return float(time[0] + 1e-9 * time[1])
-
-
-config: Any = numba.config
-now: Callable[[], float] = monotonic if config.DISABLE_JIT else _now
+            left = Word(depth - 1)
+            return search(self._leaves, self._table, rows, left, end, actions, prunes)
 
 
 class Table(NamedTuple):
@@ -102,13 +85,13 @@ class Table(NamedTuple):
 @compiled_loop
 def search(
     leaves: Leaves, table: Table, boards: Words, left: Word, end: float, order: Words, prunes: bool
-) -> NDArray[np.float32]:
+) -> Floats:
     """Return r + A(s', left) of the actions of boards, given by rows `(n, 4)`, left > 0.
 
     Values of illegal actions, of those not in `order`, and, if it prunes, of those that are not
     promising, are minus infinity; those that are not known at the time `end` are NaN.
     """
-    game, values = leaves.net.game, np.full((len(boards), 4), -np.inf, np.float32)
+    game, values = leaves.net.game, np.full((len(boards), 4), -np.inf)
     for i in range(len(boards)):
         rows = boards[i, 0], boards[i, 1], boards[i, 2], boards[i, 3]
         columns = transposed(*rows)
@@ -125,6 +108,37 @@ def search(
                     value = afterstate_value(leaves, table, following, left, end)
                 values[i, action] = value + np.float32(after.reward)
     return values
+
+
+@compiled
+def promising(leaves: Leaves, rows: Lines) -> Word:
+    """Return, as bits, the actions whose r + V(s') is within `MARGIN` of the highest."""
+    net, wide, columns = leaves.net, leaves.net.lanes + VECTOR, transposed(*rows)
+    values, stages, best, chosen = leaves.rewards, leaves.lines, np.float32(-np.inf), Word(0)
+    for direction in range(ACTIONS_END):
+        action = Word(direction)
+        after, values[action] = pushed_to(net.game, action, *rows, columns), -np.inf
+        if after.changed:
+            following, values[action] = rows_after(net.game, action, after), after.reward
+            stage = stages[action, 0] = stage_of(net, tiles_of(net, following))
+            look_up_rows(net, following, Word(0), stage, leaves.sums, action * wide)
+    for direction in range(ACTIONS_END):
+        action = Word(direction)
+        if values[action] > -np.inf:
+            values[action] += sum_up(net, leaves.sums, action * wide, stages[action, 0])
+            best = max(best, values[action])
+    for direction in range(ACTIONS_END):
+        action = Word(direction)
+        chosen |= Word(values[action] >= best - abs(best) * MARGIN) << action
+    return chosen
+
+
+def left_after(left: Word, chance: float, is_timed: bool) -> Word:
+    """Return the moves that a new tile leaves of left > 1; one less if it is `RARE`, and timed."""
+    return max(left - Word(2), ONE) if is_timed and chance < RARE else left - ONE
+
+
+_left_after = compiled(left_after)
 
 
 @compiled_loop
@@ -152,9 +166,7 @@ def afterstate_value(
         for tile in range(len(game.tiles)):
             if tile == 0 or game.adversarial is not None:  # which chooses cells for each tile
                 cells = possible_cells(game, *rows, game.tiles[tile])
-            total, n = np.float64(0), left - ONE
-            if is_timed and n > ONE and leaves.probabilities[tile] < RARE:
-                n -= ONE
+            total, n = np.float64(0), _left_after(left, leaves.probabilities[tile], is_timed)
             for line in range(game.rows):
                 for column in range(game.columns):
                     if not cells >> Word(line * game.columns + column) & ONE:

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import product
+from threading import current_thread
 from typing import Any
 
 import numpy as np
@@ -29,18 +30,20 @@ import numpy as np
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.batched_expectimax import BatchedSearch
-from baselines.search.compiled_expectimax import ALL, RARE, CompiledSearch, Order, now
+from baselines.search.clock import now
+from baselines.search.compiled_expectimax import ALL, CompiledSearch, Order, left_after
 from baselines.search.options import DEEPEST, SearchOptions
 from baselines.settings import check_memory, read_settings, usable_cores
 from tile_envs.agents import check_plays
 from tile_envs.base.checks import brief, checked_integer
+from tile_envs.base.compiled import Word
 from tile_envs.errors import UsageError
 from tile_envs.game import Floats, Game, Observations
 from tile_envs.sliding.chance import RANDOM
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.tables import CELL_MASK
 
-MEBIBYTE = 1 << 20
+MEBIBYTE, POOL = 1 << 20, "expectimax"
 DEEP = 4  # from this depth on, idle threads share the chance nodes of one board
 Search = Callable[..., Floats]
 """Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to a depth.  May follow:
@@ -76,33 +79,34 @@ class Expectimax(ValueAgent):
         self._depth = checked_integer(depth, "depth", 1, DEEPEST)
         self._downgraded_from = None if face is None else _index_if_doubling(game, face)
         check_plays(agent, game)
-        is_timed, threads = given.milliseconds is not None, given.threads or 1
+        is_timed = given.milliseconds is not None
         self.depends_on = "new tiles that it draws" if given.samples else "the time" * is_timed
         self.games_at_once, self.expected = 512, np.zeros(0)
-        self._searches: list[Any]
         if isinstance(agent, NTuple) and isinstance(game.placer, str) and not given.samples:
             threads, size = given.threads or usable_cores(), given.table * MEBIBYTE
             what = f"a transposition table for each of {threads} threads"
             check_memory(threads * size, what, "give table of at most {}", threads * MEBIBYTE)
-            self._searches = [CompiledSearch(agent, game, size) for _ in range(threads)]
+            self._searches: list[Any] = [CompiledSearch(agent, game, size) for _ in range(threads)]
+            if is_timed:  # compile before the time of a move begins
+                nothing = np.zeros((1, *game.shape), np.uint8)
+                agent.action_values(nothing)
+                for search in self._searches:
+                    search(nothing, 2, now())
             if depth > 2 or is_timed:
                 self.games_at_once = max(16, 4 * threads)
         else:
             if given.samples and game.placer != RANDOM:
                 placer = brief(game.placer)
                 raise UsageError(f"samples needs tiles placed uniformly, not by {placer}.")
-            rngs = np.random.default_rng(0).spawn(threads)
+            rngs = np.random.default_rng(0).spawn(given.threads or 1)
             self._searches = [BatchedSearch(agent, game, rng, given.samples) for rng in rngs]
-        self._is_compiled = isinstance(self._searches[0], CompiledSearch)
-        if is_timed and self._is_compiled:  # compile before the time of a move begins
-            empty = np.zeros((threads, *game.shape), np.uint8)
-            self._shared(lambda search, boards: search(boards, 1) + search(boards, 2, now()), empty)
 
     def action_values(self, observations: Observations) -> Floats:
         boards = searched = self._game.rules.checked_boards(observations)
         if self._downgraded_from is not None:
             searched = downgrade(boards, self._downgraded_from)
-        if self._is_compiled and len(boards) < len(self._searches):
+        is_compiled = isinstance(self._searches[0], CompiledSearch)
+        if is_compiled and len(boards) < len(self._searches):
             values = self._search(self._divided, searched)
         else:
             values = self._shared(self._search, searched)
@@ -122,11 +126,11 @@ class Expectimax(ValueAgent):
 
     def _shared(self, search: Callable[..., Any], boards: Observations) -> Floats:
         """Return what all threads find together, each on some of the boards."""
-        n = len(self._searches)
-        if n == 1:
+        n = min(len(self._searches), len(boards))
+        if n < 2 or current_thread().name.startswith(POOL):  # whose threads may wait for this one
             return np.asarray(search(self._searches[0], boards))
         parts = [boards[turn::n] for turn in range(n)]
-        found = list(_pool(os.getpid(), n).map(search, self._searches, parts))
+        found = list(_pool(os.getpid(), len(self._searches)).map(search, self._searches, parts))
         values = np.empty((len(boards), *found[0].shape[1:]))
         for turn, part in enumerate(found):
             values[turn::n] = part
@@ -148,12 +152,12 @@ class Expectimax(ValueAgent):
 
     def _afterstate_value(self, after: Observations, left: int, end: float) -> float:
         states, spawn, value = self._game.replies(after[None]).boards, self._game.distribution, 0.0
-        tiles, is_timed = (states - after).max(axis=(1, 2)), end < math.inf
+        tiles = (states - after).max(axis=(1, 2))
         for tile, chance in zip(spawn.tiles, spawn.probabilities, strict=True):
-            depth = left - 1 if is_timed and chance < RARE else left
+            depth = 1 + int(left_after(Word(left), chance, end < math.inf))
 
             def best(search: Search, states: Observations, depth: int = depth) -> Any:
-                highest = search(states, depth, end, ALL, is_timed).max(axis=1)
+                highest = search(states, depth, end).max(axis=1)
                 return np.where(highest == -np.inf, 0.0, highest)
 
             found = self._shared(best, states[tiles == tile])
@@ -164,7 +168,7 @@ class Expectimax(ValueAgent):
 @cache
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     """Return the threads of a process: they are not forked."""
-    return ThreadPoolExecutor(threads)
+    return ThreadPoolExecutor(threads, POOL)
 
 
 def _deepened(

@@ -25,11 +25,10 @@ from baselines.ntuple.values import (
     orientations,
     parts_of,
     stage_of,
-    sum_up,
     tiles_of,
     tiles_on,
 )
-from baselines.pushes import possible_cells, pushed_to, rows_after
+from baselines.pushes import possible_cells
 from tile_envs.base.compiled import ONE, Word, compiled
 from tile_envs.base.random_stream import Words
 from tile_envs.sliding.compiled import ACTIONS_END, count, is_vertical
@@ -127,29 +126,6 @@ def last_chance(leaves: Leaves, rows: Lines) -> np.float32:
                 leaves.best[place] = -np.inf
         expected += leaves.probabilities[tile] * total / max(count(leaves.cells[tile]), ONE)
     return np.float32(expected)
-
-
-@compiled
-def promising(leaves: Leaves, rows: Lines) -> Word:
-    """Return, as bits, the actions whose r + V(s') is within a quarter of the highest."""
-    net, wide, columns = leaves.net, leaves.net.lanes + VECTOR, transposed(*rows)
-    values, stages, best, chosen = leaves.rewards, leaves.lines, np.float32(-np.inf), Word(0)
-    for direction in range(ACTIONS_END):
-        action = Word(direction)
-        after, values[action] = pushed_to(net.game, action, *rows, columns), -np.inf
-        if after.changed:
-            following, values[action] = rows_after(net.game, action, after), after.reward
-            stage = stages[action, 0] = stage_of(net, tiles_of(net, following))
-            look_up_rows(net, following, Word(0), stage, leaves.sums, action * wide)
-    for direction in range(ACTIONS_END):
-        action = Word(direction)
-        if values[action] > -np.inf:
-            values[action] += sum_up(net, leaves.sums, action * wide, stages[action, 0])
-            best = max(best, values[action])
-    for direction in range(ACTIONS_END):
-        action = Word(direction)
-        chosen |= Word(values[action] >= best - abs(best) / np.float32(4)) << action
-    return chosen
 
 
 @compiled

@@ -17,8 +17,8 @@ from players import Weighing
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple, NTupleSettings
 from baselines.ntuple.values import action_values
-from baselines.search import batched_expectimax, compiled_expectimax, expectimax
-from baselines.search.compiled_expectimax import CompiledSearch, now
+from baselines.search import batched_expectimax, clock, compiled_expectimax, expectimax
+from baselines.search.compiled_expectimax import ALL, CompiledSearch
 from baselines.search.expectimax import Expectimax, downgrade
 from baselines.solver.solve import solve
 from tile_envs.games import vector_env
@@ -98,7 +98,7 @@ def test_nothing_is_compiled_in_the_time_of_a_move():
     """This test comes first: no other one here has compiled the search yet."""
 
     def kinds():
-        loops = compiled_expectimax.search, compiled_expectimax._now, action_values
+        loops = compiled_expectimax.search, clock._now, action_values
         return [len(loop.signatures) for loop in loops]
 
     made = learner()
@@ -134,7 +134,7 @@ def test_search_is_its_definition(spawned, shape, depth, kind, placer, monkeypat
 def test_a_timed_search_is_its_definition(spawned):
     rules, spawn = spawned
     game = SlidingGame(rules, (2, 3), spawn)
-    made, ends = learner(game), now() + 600
+    made, ends = learner(game), clock.now() + 600
     boards = np.random.default_rng(2).integers(1, 5, (9, 2, 3), np.uint8)
     boards[:, 0, 0] = 0
     agent = Expectimax(made, game, threads=2, milliseconds=1)
@@ -143,7 +143,7 @@ def test_a_timed_search_is_its_definition(spawned):
         full = Expectimax(made, game, depth, table=1).action_values(boards)
         assert (depth == 2) == np.allclose(expected, full, rtol=1e-4)
         for search in (agent._searches[0], agent._divided):
-            assert search(boards, depth, ends) == pytest.approx(expected, rel=1e-4)
+            assert search(boards, depth, ends, ALL) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (6, 2), (5, 5)])
@@ -228,7 +228,7 @@ def test_only_actions_of_close_values_are_searched_deeper():
         return np.where(here, found[depth - 2], -np.inf)[None]
 
     board, values = np.zeros((1, 4, 4), np.uint8), np.array([9, 5, 8, -np.inf])
-    deeper = expectimax._deepened(search, board, values, 9, now() + 60)
+    deeper = expectimax._deepened(search, board, values, 9, clock.now() + 60)
     assert deeper.tolist() == [0, -9, -2, -np.inf]
     assert asked == [(2, [0, 2, 1]), (3, [0, 2, 1]), (4, [0, 2])]
 
@@ -237,7 +237,7 @@ def test_a_search_that_has_no_time_gives_up_and_leaves_no_trace():
     made = learner()
     boards, depth = vector_env(made.game, 20).reset(seed=0)[0], 3
     search, other = (CompiledSearch(made, made.game, 1 << 20) for _ in range(2))
-    late = search(boards, depth, now() - 1)
+    late = search(boards, depth, clock.now() - 1, ALL)
     assert np.isnan(late[made.game.legal_actions(boards) > 0]).all()
     assert np.array_equal(search(boards, depth), other(boards, depth))
 
@@ -318,10 +318,11 @@ def test_boards_with_large_tiles_are_searched_with_smaller_ones():
 
 @pytest.mark.linux
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_a_search_with_threads_is_forked_pickled_and_copied():
+def test_a_search_with_threads_is_forked_pickled_copied_and_searched_with():
     boards, _ = vector_env(TILES_2048, 8).reset(seed=0)
-    agent = Expectimax(learner(), TILES_2048, 2, threads=2)
-    values = agent.action_values(boards)
+    agent, deeper = (Expectimax(learner(), TILES_2048, depth, threads=2) for depth in (2, 3))
+    nested, values = Expectimax(agent, TILES_2048, 2, threads=2), agent.action_values(boards)
+    assert nested.action_values(boards) == pytest.approx(deeper.action_values(boards), rel=1e-4)
     for copied in (pickle.loads(pickle.dumps(agent)), deepcopy(agent)):
         assert np.array_equal(copied.action_values(boards), values)
     if not (child := os.fork()):
