@@ -73,8 +73,8 @@ class Neural(EpisodicLearner):
     test_games = 100
 
     def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
-        settings = settings or NeuralSettings()
-        super().__init__(game, seed, settings.n_envs, settings.opponent, sides, settings)
+        super().__init__(game, seed, settings, sides)
+        settings = self._settings
         kind = Fitted if settings.recipe == "fitted" else Published
         self._codes = BoardCodes(game, merge_symmetric=kind is Fitted)
         with seed_generators(seed, "weights"):

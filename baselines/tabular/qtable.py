@@ -77,8 +77,8 @@ class QTable(EpisodicLearner):
     saved = ("q", "visits")
 
     def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
-        settings = settings or QTableSettings()
-        super().__init__(game, seed, settings.n_envs, settings.opponent, sides, settings)
+        super().__init__(game, seed, settings, sides)
+        settings = self._settings
         if settings.sequential:
             if not isinstance(game, SlidingGame):
                 raise UsageError("sequential is for the sliding games, not for tic-tac-toe.")

@@ -69,8 +69,8 @@ class ValueTable(EpisodicLearner):
     saved = ("v", "visits")
 
     def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
-        settings = settings or ValueTableSettings()
-        super().__init__(game, seed, settings.n_envs, settings.opponent, sides, settings)
+        super().__init__(game, seed, settings, sides)
+        settings = self._settings
         # By code, as the player sees it who has just moved: its own marks count as X.
         self.v = np.full(3**CELLS, settings.start)
         self.v[solve().winner == X] = 1.0

@@ -63,15 +63,6 @@ def collect(envs: Any, seeds: Words, choose: Callable[[Observations, Bools], Int
     return Episodes(*map(np.array, zip(*steps, strict=True)))
 
 
-def epsilon_greedy(values: Floats, masks: Bools, epsilon: Any, rng: np.random.Generator) -> Ints:
-    """Return the best actions `(n,)`, or with probability epsilon any legal ones.
-
-    Values and masks are `(n, actions)`; epsilon is one number, or one for each game, `(n,)`.
-    """
-    drawn = (rng.random(masks.shape) * masks).argmax(axis=1)
-    return np.asarray(np.where(rng.random(len(masks)) < epsilon, drawn, values.argmax(axis=1)))
-
-
 def training_envs(
     game: Any, sides: Sides, opponent: str, n_envs: int, autoreset_mode: str = "NextStep"
 ) -> list[Any]:
@@ -87,11 +78,9 @@ def training_envs(
 class EpisodicLearner(ValueAgent, Learner):
     """The base of learners that play games side by side to the end, and then learn from them.
 
-    A subclass has `action_values` and `update`; it may have `explore`.  See also `Learner`.
-
-    Args:
-        n_envs: Games played side by side.
-        opponent: In a game with sides, a named opponent, or "self" for self-play.
+    A subclass has `action_values` and `update`; it may have `explore`.  Its `Settings` may have
+    `n_envs`, the games played side by side (1); in a game with sides `opponent`, a named one
+    ("random"), or "self" for self-play; and those of `epsilon`.  See also `Learner`.
 
     Attributes:
         self_play: Whether every other observation is the other player's.
@@ -101,19 +90,12 @@ class EpisodicLearner(ValueAgent, Learner):
     saved: ClassVar[tuple[str, ...]] = ("weights",)
     """The attributes, all arrays, that a checkpoint holds besides its counters."""
 
-    def __init__(
-        self,
-        game: Game,
-        seed: int,
-        n_envs: int,
-        opponent: str = "",
-        sides: Sides = (),
-        settings: Any = None,
-    ) -> None:
+    def __init__(self, game: Game, seed: int = 0, settings: Any = None, sides: Sides = ()) -> None:
         super().__init__(game, seed, settings, sides)
-        self._n_envs = n_envs
+        self._n_envs = getattr(self._settings, "n_envs", 1)
+        opponent = getattr(self._settings, "opponent", "random")
         self.self_play = bool(self._sides) and opponent == "self"
-        self._envs = training_envs(game, self._sides, opponent, n_envs)
+        self._envs = training_envs(game, self._sides, opponent, self._n_envs)
 
     @property
     def epsilon(self) -> float:
@@ -124,7 +106,9 @@ class EpisodicLearner(ValueAgent, Learner):
 
     def explore(self, observations: Observations, masks: Bools, rng: np.random.Generator) -> Ints:
         """Return ε-greedy actions `(n,)` of observations `(n, ...)` with masks `(n, n_actions)`."""
-        return epsilon_greedy(self.action_values(observations), masks, self.epsilon, rng)
+        best = self.action_values(observations).argmax(axis=1)
+        drawn = (rng.random(masks.shape) * masks).argmax(axis=1)
+        return np.asarray(np.where(rng.random(len(masks)) < self.epsilon, drawn, best))
 
     def learn(self) -> Metrics:
         returns, moves = [], 0
