@@ -22,6 +22,7 @@ from baselines.seeds import Use, game_seeds
 from baselines.settings import check_batch
 from tile_envs.agents import Agent, check_plays, choose_actions
 from tile_envs.base.checks import checked_count, checked_seed
+from tile_envs.game import Ints
 from tile_envs.words import counted
 
 VERSION = 2  # raised when a row of the same agent and games says something else
@@ -96,13 +97,12 @@ def play(
     visible: bool | None = None,
     use: Use = "evaluation",
     first: int = 0,
-    keep: Callable[..., None] | None = None,
+    keep: Callable[[tuple[Ints, Ints]], None] | None = None,
 ) -> Record:
     """Let an agent play a fixed list of games, from number `first` on; two uses share no game.
 
     Progress is shown under a title, if there is one.  `keep` is called after each step with the
-    numbers of the games that are on, `(n,)`; their observations, infos, actions and rewards; which
-    of them this step has terminated and truncated; and their next observations and infos.
+    numbers of the games that are on, and their actions, both `(n,)`.
     """
     episodes, seed = checked_count(episodes, "episodes"), checked_seed(seed)
     check_batch(episodes, "episodes", 64)  # bytes of a game's results, and of their intervals
@@ -120,8 +120,7 @@ def play(
     returns, tiles = np.full(episodes + 1, np.nan), np.zeros(episodes + 1, np.int64)
     boards = np.zeros((episodes + 1, *observations.shape[1:]), observations.dtype)
     # In tic-tac-toe, the side that each game is evaluated for; else its largest tile so far.
-    zeros = np.zeros(n, np.int64)
-    side, largest = infos.get("to_play", zeros), infos.get("max_tile", zeros)
+    side, largest = infos.get("to_play", 0), infos.get("max_tile", np.zeros(n, np.int64))
     faces = envs.game.rules.faces if "max_tile" in infos else ()
     state, starts = None, np.ones(n, np.bool_)
     moves, illegal, began = 0, 0, clock()
@@ -140,16 +139,15 @@ def play(
                 told = observations[asked], masks[asked], state, starts[asked]
                 actions[asked], state = choose_actions(agent, *told)
                 moves += len(playing)
-                before = observations, infos
-                observations, rewards, terminations, truncations, infos = envs.step(actions)
+                before = infos
+                observations, _, terminations, truncations, infos = envs.step(actions)
                 if keep is not None:
-                    step = *before, actions, rewards, terminations, truncations, observations, infos
-                    keep(game[playing], *(_of_games(each, playing) for each in step))
+                    keep((game[playing], actions[playing]))
                 illegal += int(infos["illegal"][playing].sum())
                 largest = np.maximum(largest, infos.get("max_tile", 0))  # in some games they shrink
                 starts = terminations | truncations
                 if (ended := np.flatnonzero(starts)).size:
-                    now, outcomes = game[ended], infos.get("winner", zeros) * side
+                    now, outcomes = game[ended], infos.get("winner", 0) * side
                     scores = infos.get("score", np.where(terminations, outcomes, -1))
                     returns[now], tiles[now] = scores[ended], largest[ended]
                     boards[now] = observations[ended]
@@ -162,25 +160,18 @@ def play(
                 if progress.shown:
                     done = float(n_ended := np.isfinite(returns[:episodes]).sum())
                     if is_search:  # and what has been played of the games that are on
-                        score = before[1]["score"][asked]
+                        score = before["score"][asked]
                         done += (score / np.maximum(score + searching.expected, 1)).sum()
                     words = f"{n_ended:,} of {counted(episodes, 'game')}, {counted(moves, 'move')}"
                     progress.update(done, words)
     except KeyboardInterrupt as interrupt:
-        goes_on = np.isnan(returns)[:episodes]
+        goes_on = np.append(np.isnan(returns[:episodes]), True)
         if n_whole := int(goes_on.argmax()):
             raise Stopped(interrupt, record(n_whole)) from None
         text = f"the very first is still on ({(~goes_on).sum():,} others have ended)"
         text = f"stopped without a result: rows begin with the first game, and {text}."
         raise Interrupted(interrupt, text) from None
     return record(episodes)
-
-
-def _of_games(values: Any, games: NDArray[np.int64]) -> Any:
-    """Return the part of a step's values `(num_envs, ...)`, or infos, that is of these games."""
-    if isinstance(values, dict):
-        return {name: v[games] for name, v in values.items() if not name.startswith("_")}
-    return values[games]
 
 
 def summary(record: Record, name: str, env: str, env_kwargs: Mapping[str, Any], seed: int) -> Row:

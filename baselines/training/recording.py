@@ -7,8 +7,6 @@ import re
 import shutil
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,18 +56,17 @@ def record(
                 there = counted(len(held), "game")
                 print(f"{out} holds {there} already; the same seed's are replaced")
             for number, game in enumerate(played):
-                begun, actions = Playthrough(env, game["seed"]), tuple(game["actions"].tolist())
-                recorded = replace(replay_of(begun, name), actions=actions)
-                write(recorded, out / f"{seed}-{number}.json")
+                write(replay_of(game, name), out / f"{seed}-{number}.json")
         after = f"python -m baselines watch {out} shows them"
     elif format == "npz":
         check_file(out, (".npz",), "arrays are")
         about = {"env_spec": env.spec.to_json(), "algorithm_name": name, "command": command}
-        arrays = transitions(played) | {n: np.array(text) for n, text in about.items()}
+        arrays = transitions(map(_trajectory, played))
+        arrays |= {n: np.array(text) for n, text in about.items()}
         write_arrays(out, arrays.items())
         after = "numpy.load reads them"
     else:
-        _write_minari(out.as_posix(), played, env, name, command)
+        _write_minari(out.as_posix(), map(_trajectory, played), env, name, command)
         after = f"minari.load_dataset({out.as_posix()!r}) reads them"
     print(f"wrote {counted(games, 'game')} to {out}; {after}")
 
@@ -98,29 +95,27 @@ def _write_minari(
         raise
 
 
-def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Trajectory]:
-    seeds = game_seeds(seed, games, "recording").tolist()
+def _played(agent: Agent, task: Task, games: int, seed: int) -> Iterator[Playthrough]:
+    """Yield an agent's games, each played again by its seed and actions."""
+    env, seeds = make(task.env, task.env_kwargs), game_seeds(seed, games, "recording").tolist()
     for first in range(0, games, N_ENVS):
-        own, parts = seeds[first : first + N_ENVS], list[Arrays]()
-        how: Any = {"use": "recording", "first": first, "keep": partial(_keep, parts)}
+        own, steps = seeds[first : first + N_ENVS], list[tuple[Ints, Ints]]()
+        how: Any = {"use": "recording", "first": first, "keep": steps.append}
         play(agent, task.env, task.env_kwargs, len(own), seed, "recording", **how)
-        infos = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        numbers = infos.pop("games")
-        order = np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers))[:-1])
-        for word, rows in zip(own, order, strict=True):
-            game: Trajectory = {name: values[rows] for name, values in infos.items()}
-            steps = {name: game.pop(name)[:-1] for name in TAKEN}
-            yield {"seed": word, "observations": game.pop("observations"), "infos": game} | steps
+        numbers, actions = map(np.concatenate, zip(*steps, strict=True))
+        for number, word in enumerate(own):
+            game = Playthrough(env, word)
+            for action in actions[numbers == number].tolist():
+                game.play(action)
+            yield game
 
 
-def _keep(parts: list[Arrays], games: Ints, *step: Any) -> None:
-    """Keep a step of games that are on, and what comes last of those that it has ended."""
-    observations, infos, *taken, last, last_infos = step
-    part = infos | dict(zip(TAKEN, taken, strict=True))
-    part |= {"games": games, "observations": observations}
-    ended = part | last_infos | {"observations": last}
-    over = part["terminations"] | part["truncations"]
-    parts += [part, {name: values[over] for name, values in ended.items()}]
+def _trajectory(game: Playthrough) -> Trajectory:
+    _, observations, infos, totals, *ends = zip(*game.positions, strict=True)
+    steps = np.array(game.actions, np.int64), np.diff(totals), *np.array(ends)[:, 1:]
+    told = {name: np.array([info[name] for info in infos]) for name in infos[0]}
+    states = {"seed": game.seed, "observations": np.array(observations), "infos": told}
+    return states | dict(zip(TAKEN, steps, strict=True))
 
 
 def read_transitions(folder: Path, game: Game) -> Arrays:
@@ -140,15 +135,11 @@ def _read(path: Path, game: Game) -> Replay:
 
 
 def _legal_part(replay: Replay) -> Trajectory:
-    played = begin(replay)
+    game = begin(replay)
     for action in replay.actions:
-        if played.position.info["action_mask"][action]:
-            played.play(action)
-    _, observations, infos, totals, *ends = zip(*played.positions, strict=True)
-    masks = np.array([info["action_mask"] for info in infos])
-    steps = np.array(played.actions, np.int64), np.diff(totals), *np.array(ends)[:, 1:]
-    states = {"observations": np.array(observations), "infos": {"action_mask": masks}}
-    return {"seed": replay.seed} | states | dict(zip(TAKEN, steps, strict=True))
+        if game.position.info["action_mask"][action]:
+            game.play(action)
+    return _trajectory(game)
 
 
 def transitions(games: Iterable[Trajectory]) -> Arrays:

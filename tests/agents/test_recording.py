@@ -209,7 +209,7 @@ def test_a_dataset_replays_to_the_last_digit(env_id, env_kwargs, agent, tmp_path
 def test_a_dataset_is_whole_and_never_replaced(tmp_path, monkeypatch, minari):
     command = ("record", "random", "--env-kwargs", '{"shape": [2, 2]}', "--format", "minari")
     with monkeypatch.context() as patched:
-        patched.setattr("baselines.training.recording._keep", lambda *_: 1 / 0)
+        patched.setattr("baselines.training.recording._trajectory", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             typed(*command, "--out", "tiles/random-v0")
     assert not list(tmp_path.iterdir())
