@@ -47,6 +47,10 @@ class Player(NamedTuple):
     setting: str = ""
     noted: Row = {}
 
+    def options(self, side: str | None) -> dict[str, Any]:
+        """Return the options of its environment, with a side, if there is one."""
+        return {**self.task.env_kwargs, **({} if side is None else {"side": side})}
+
     def sides_to_evaluate(self, side: str | None, exact: bool) -> tuple[str | None, ...]:
         """Return the sides of rows: all, or the one asked for (sampled, also "random", "both")."""
         sides, asked = self.task.game.sides, self.task.env_kwargs.get("side")
@@ -273,8 +277,7 @@ def play_all(
     Given the first of its games, each row is a part (see `parts`).
     """
     for player, side in planned:
-        task = {**player.task.env_kwargs, **({} if side is None else {"side": side})}
-        game, returns = (player.agent, player.task.env, task), NO_GAMES
+        game, returns = (player.agent, player.task.env, player.options(side)), NO_GAMES
         if exact:
             from baselines.evaluation.exact import evaluate_exactly  # late: it compiles
 

@@ -60,7 +60,7 @@ def write_pages() -> None:
 def film(name: str) -> list[Any]:
     agent, env, seeds = FILMS[name]
     player = open_player(agent, env)
-    return [agent_game(player, seed, {}) for seed in seeds]
+    return [agent_game(player, seed) for seed in seeds]
 
 
 def is_current(path: Path, games: list[Any], speed: float, frames: int) -> bool:

@@ -73,7 +73,7 @@ def export(
         card = _card(copied, noted, learner, tests, is_deep)
         (beside / CARD).write_text(card, encoding="utf-8")
         if find_spec("moviepy"):
-            write_film([agent_game(copied, 0, {})], beside / REPLAY, speed=20.0)
+            write_film([agent_game(copied, 0)], beside / REPLAY, speed=20.0)
     size = sum(file.stat().st_size for file in out.iterdir())
     print(f"wrote {out}, {size / 2**20:,.1f} MiB; {out / CARD} is its model card")
 

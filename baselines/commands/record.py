@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from baselines.commands import options
@@ -33,5 +34,7 @@ def record(
             all transitions, with masks, to one file. minari makes a dataset for offline learning.
     """
     played = open_player(agent, seed=seed, **vars(playing))
+    side = played.sides_to_evaluate(None, exact=False)[0]
+    task = replace(played.task, env_kwargs=played.options(side))
     command = shlex.join(["python", "-m", "baselines", *sys.argv[1:]])
-    record_games(played.agent, played.task, episodes, seed, out, played.name, format, command)
+    record_games(played.agent, task, episodes, seed, out, played.name, format, command)

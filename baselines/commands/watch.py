@@ -83,14 +83,12 @@ def games_of(
     is_run = (path / CONFIG).exists()
     if name not in NAMES and not is_run and (path.is_dir() or path.suffix == ".json"):
         if playing != options.PLAYING or seed is not None or side is not None:
-            raise UsageError(
-                f"{path} holds recorded games, which know what they are: give no --env, "
-                "--env-kwargs, --search, --seed or --side with them."
-            )
+            what = f"{path} holds recorded games, which know what they are"
+            known = "--env, --env-kwargs, --search, --seed or --side"
+            raise UsageError(f"{what}: give no {known} with them.")
         return recorded_games(path)
     played = open_player(name, seed=seed or 0, **vars(playing))
-    own = played.sides_to_evaluate(side, exact=False)[0]
-    return [agent_game(played, seed or 0, options.given(side=own))]
+    return [agent_game(played, seed or 0, side)]
 
 
 def show(games: Sequence[Viewing], speed: float, window: bool) -> None:

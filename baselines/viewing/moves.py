@@ -144,9 +144,9 @@ class Viewing:
         return played
 
 
-def agent_game(player: Player, seed: int, options: Mapping[str, Any]) -> Viewing:
-    """Return the first game of the list, of this seed, that `evaluate` plays, with more options."""
-    task, options = player.task, {**player.task.env_kwargs, **options}
+def agent_game(player: Player, seed: int, side: str | None = None) -> Viewing:
+    """Return the first game of the list, of this seed, that `evaluate` plays."""
+    task, options = player.task, player.options(player.sides_to_evaluate(side, exact=False)[0])
     (word,) = game_seeds(seed, 1, "evaluation").tolist()
     playthrough = Playthrough(make(task.env, options), word)
     about = heading(task.env, ({"opponent": "random"} if task.sides else {}) | options)
