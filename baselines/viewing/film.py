@@ -11,7 +11,7 @@ from baselines.viewing.moves import Viewing, check_kind
 from tile_envs.errors import UsageError, extra
 from tile_envs.files import replacing
 from tile_envs.play.controls import Controls
-from tile_envs.rendering.canvas import Picture, shrink
+from tile_envs.rendering.canvas import Drawing, Picture, shrink
 
 FRAMES = 300  # the usual most, spread over the game
 GIF_WIDTH, FOUR_COLUMNS = 280, 492
@@ -29,7 +29,7 @@ def write_film(
     check_kind(games)
     most = max(2, frames // len(games))
     with replacing(path) as beside:
-        pictures = [picture for game in games for picture in _pictures(game, most)]
+        pictures = _pictures(games, most)
         if path.suffix == ".gif":
             _write_gif(pictures, beside, speed, comment)
         else:
@@ -55,14 +55,17 @@ def _write_mp4(pictures: list[Picture], path: Path, speed: float) -> None:
     clip.write_videofile(str(path), codec="libx264", ffmpeg_params=["-f", "mp4"], logger=None)
 
 
-def _pictures(viewing: Viewing, most: int) -> list[Picture]:
-    """Return pictures of at most so many positions, with the values of moves below the boards."""
-    played = viewing.play_on()
-    n, actions = len(played.positions), [*played.actions, None]
-    chosen = np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int)).tolist()
-    words = [viewing.values.lines(played.positions[place], actions[place]) for place in chosen]
-    room, controls = max(map(len, words)), Controls(played.env.game, person=False)
-    drawings = [controls.drawing(played.positions[place]) for place in chosen]
+def _pictures(games: Sequence[Viewing], most: int) -> list[Picture]:
+    """Return pictures of at most so many positions a game, with the values of moves below."""
+    drawings, words = list[Drawing](), list[list[str]]()
+    for viewing in games:
+        played, controls = viewing.play_on(), Controls(viewing.playthrough.env.game, person=False)
+        n, actions = len(played.positions), [*played.actions, None]
+        for place in np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int)).tolist():
+            position = played.positions[place]
+            drawings.append(controls.drawing(position))
+            words.append(viewing.values.lines(position, actions[place]))
+    room = max(map(len, words))  # all pictures of a film have one height
     return [
         drawing._replace(lines=lines + [""] * (room - len(lines))).picture()
         for drawing, lines in zip(drawings, words, strict=True)

@@ -56,6 +56,8 @@ def write_page(games: Sequence[Viewing], path: Path) -> None:
 def page_of(game: Game, games: Sequence[dict[str, Any]], player: str = "") -> bytes:
     """Return the page of these games, in which a person plays if it is served, beside a player."""
     look = {"shape": game.shape, "actions": moves.action_names(game), **_look(game)}
+    if isinstance(game, SlidingGame):
+        look["merges"] = [f"{nearer},{other}" for nearer, other, _ in game.rules.merges]
     data = look | {"games": games, "player": player, "largest": LARGEST}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     text = text.replace("<", "\\u003c")  # no text of a game is a tag
@@ -186,7 +188,9 @@ class Server(ThreadingHTTPServer):
         game = self._game
         if (game.seed, game.reset) != start:
             game = self._game = Playthrough(game.env, *start)
-        while game.actions[: len(actions)] != actions[: len(game.actions)]:
+        pairs = enumerate(zip(game.actions, actions, strict=False))
+        begun = next((n for n, (was, now) in pairs if was != now), len(game.actions))
+        for _ in game.actions[begun:]:
             game.take_back()
         for action in actions[len(game.actions) :]:
             game.play(action)
