@@ -67,7 +67,7 @@ def solve(
     if out is not None and not (out / FILE).exists():
         solution.save(out)
     if query is not None:
-        print(*answers(solution, lines), sep="\n", end="\n" if lines else "")
+        sys.stdout.writelines(f"{line}\n" for line in answers(solution, lines))
         return
     if questions is not None:
         print(*map(json.dumps, questions_of(solution, questions, seed)), sep="\n")
@@ -91,10 +91,8 @@ def answers(solution: Solution, lines: Sequence[str]) -> Iterator[str]:
     for number, line in enumerate(lines, 1):
         if line.strip() and not form.fullmatch(line.strip()):
             example = " ".join(["b 1 1", *"0" * (n_cells - 2)])
-            raise UsageError(
-                f"line {number} is no query, {brief(line)}: expected b (before a move) or a (after "
-                f"it) and {n_cells} tile indices, such as {example}."
-            )
+            expected = f"b (before a move) or a (after it) and {n_cells} tile indices: {example}"
+            raise UsageError(f"line {number} is no query, {brief(line)}: expected {expected}.")
     words = np.array([line.split() for line in asked], object).reshape(-1, 1 + n_cells)
     kinds, boards = words[:, 0], words[:, 1:].astype(np.float64).reshape(-1, *game.shape)
     possible = (boards <= game.rules.largest).all(axis=(1, 2))

@@ -75,12 +75,6 @@ def played(game: GameTables, state: Word, action: Word) -> tuple[Word, Word]:
 
 
 @compiled
-def placed(game: GameTables, afterstate: Word, cell: int, tile: Word) -> Word:
-    """Return the key of a board with a new tile on an empty cell, counted row by row."""
-    return key_of(game, afterstate | tile << Word(cell) * CELL)
-
-
-@compiled
 def find(keys: Words, low: int, high: int, key: Word) -> int:
     """Return the place of a key among the rising `keys[low:high]`, or of the next larger one."""
     while low < high:
@@ -116,15 +110,14 @@ def values_of(keys: Words, values: Floats, begins: Ints, wanted: Words, ages: In
 @compiled_loop
 def count_boards(game: GameTables, keys: Words) -> int:
     """Return how many boards keys stand for: all different images of each."""
-    total = 0
+    total, turns = 0, 2 if game.rows == game.columns else 1
     for key in keys:
-        images, same, board = 0, 0, key
-        for _ in range(2 if game.rows == game.columns else 1):
+        same, board = 0, key
+        for _ in range(turns):
             for image in images_of(game, board):
-                images += 1
                 same += image == key
             board = transpose(game, board)
-        total += images // same
+        total += 4 * turns // same
     return total
 
 
@@ -148,7 +141,7 @@ def states_after(game: GameTables, afterstates: Words, tile: Word) -> Words:
         possible = possible_cells(game, *rows_in(game, afterstate), tile)
         for cell in range(cells):
             if possible >> Word(cell) & ONE:
-                keys[n] = placed(game, afterstate, cell, tile)
+                keys[n] = key_of(game, afterstate | tile << Word(cell) * CELL)
                 n += 1
     return keys[:n]
 
@@ -164,7 +157,7 @@ def expected_values(
         total, n = 0.0, 0
         for cell in range(game.rows * game.columns):
             if possible >> Word(cell) & ONE:
-                key = placed(game, afterstates[i], cell, tile)
+                key = key_of(game, afterstates[i] | tile << Word(cell) * CELL)
                 total += values[find(states, 0, len(states), key)]
                 n += 1
         means[i] = total / n

@@ -55,6 +55,9 @@ class Layers:
 
     def __post_init__(self) -> None:
         # Compiled code indexes by them.
+        kinds = [array.dtype.str[1:] for array in (self.keys, self.values, self.begins)]
+        if kinds != ["u8", "f8", "i8"]:
+            raise UsageError(f"boards, values and where ages begin are {', '.join(kinds)}")
         if not 0 <= self.begins.min() <= self.begins.max() <= len(self.keys) == len(self.values):
             raise UsageError("boards and values do not belong together")
 
@@ -66,7 +69,7 @@ class Layers:
 
     @classmethod
     def of(cls, keys: Sequence[Words]) -> "Layers":
-        begins = np.cumsum([0, *map(len, keys)])
+        begins = np.cumsum([0, *map(len, keys)], dtype=np.int64)
         return cls(np.concatenate(keys), np.zeros(begins[-1]), begins)
 
     def of_age(self, age: int) -> tuple[Words, Floats]:
@@ -176,7 +179,6 @@ def solve(game: SlidingGame | Any, goal: int | None = None) -> Solution:
     check_size(game)
     if goal is not None:
         game = replace(game, rules=replace(game.rules, goal=goal), terminate_at_goal=True)
-    compile_steps(game)
     ages = tile_ages(game.rules)
     spawn = zip(game.distribution.tiles, game.distribution.probabilities, strict=True)
     new_tiles = [(Word(tile), probability, int(ages[tile])) for tile, probability in spawn]
@@ -187,15 +189,6 @@ def solve(game: SlidingGame | Any, goal: int | None = None) -> Solution:
 
 solution_of = lru_cache(maxsize=2)(solve)
 """Returns the solution of a game, solved once per process; see `solve`."""
-
-
-def compile_steps(game: SlidingGame) -> None:
-    """Compile what the solver needs, if that is not on disk yet, by a solution of no boards."""
-    tables, nothing = game_tables(game), np.zeros(0, np.uint64)
-    steps.keys_of(tables, np.zeros((0, 4), np.uint64))
-    steps.afterstates_of(tables, steps.states_after(tables, nothing, Word(1)))
-    steps.expected_values(tables, nothing, Word(1), nothing, np.zeros(0))
-    steps.best_values(tables, nothing, nothing, np.zeros(0), 1.0)
 
 
 def _boards(game: SlidingGame, new_tiles: NewTiles) -> tuple[Layers, Layers]:

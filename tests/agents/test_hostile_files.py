@@ -233,11 +233,14 @@ def test_a_damaged_run_is_refused_with_the_file(table, copied):
     assert f"{folder} holds no run" in refusal(load, folder)
 
 
-@pytest.mark.parametrize("game", ["[" * 100_000, '{"shape": [1e999, 2]}', "9" * 5000])
-def test_a_solution_of_no_game_is_refused_in_one_line(game, tmp_path):
+NO_GAMES = [b"[" * 100_000, b'{"shape": [1e999, 2]}', b"9" * 5000]
+SPOILED = [{"game": np.frombuffer(game, np.uint8)} for game in NO_GAMES]
+
+
+@pytest.mark.parametrize("spoiled", [*SPOILED, {"states_begins": np.zeros(2)}])
+def test_a_solution_of_no_game_is_refused_in_one_line(spoiled, tmp_path):
     path, read = of_a_solution(tmp_path)
-    arrays = {**np.load(path)} | {"game": np.frombuffer(game.encode(), np.uint8)}
-    np.savez(path, **arrays)
+    np.savez(path, **{**np.load(path)} | spoiled)
     assert "solution.npz is damaged" in refusal(read)
 
 
