@@ -158,10 +158,9 @@ def check_takes(kind: type[Any], names: Collection[str], options: Mapping[str, A
     try:
         taken.bind(*names, **options)
     except TypeError as error:
-        raise UsageError(
-            f"{kind.__name__} takes {', '.join(taken.parameters) or 'nothing'}, and is given "
-            f"{', '.join([*names, *options])}: {error}."
-        ) from error
+        takes, given = ", ".join(taken.parameters) or "nothing", ", ".join([*names, *options])
+        text = f"{kind.__name__} takes {takes}, and is given {given}: {error}."
+        raise UsageError(text) from error
 
 
 def distinct(boards: Observations) -> tuple[Observations, Ints]:
@@ -244,10 +243,9 @@ def agent_class(name: str) -> type[Any]:
     """Return the class of an agent: one of `AGENTS`, or `module:Class` as a person types it."""
     module, _, qualified = (AGENTS[name].path if name in AGENTS else name).partition(":")
     if not qualified.replace(".", "_").isidentifier():  # of a path of Windows, too
-        raise UsageError(
-            f"there is no agent {name!r}: expected {', '.join(NAMES)}, a trained "
-            "run's folder (there is none of this name), or a class of your own, my_module:MyAgent."
-        )
+        others = "a trained run's folder (there is none of this name), or a class of your own"
+        expected = f"{', '.join(NAMES)}, {others}, my_module:MyAgent"
+        raise UsageError(f"there is no agent {name!r}: expected {expected}.")
     with extra("baselines"):
         (import_module if name in AGENTS else import_named)(module)
     agent = getattr(sys.modules[module], qualified, None)

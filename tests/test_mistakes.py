@@ -63,6 +63,7 @@ def folder(tmp_path_factory):
     train("qtable", games=20, n_envs=10, seed=3, side="X", out=folder / "x")
     (folder / "full").mkdir()
     (folder / "full" / "mine.txt").touch()
+    (folder / "rows.csv").write_text("scores\n[1]\n")
     (folder / "corner.py").write_text("def strategy(board): return 1 / 0")
     return folder
 
@@ -77,7 +78,6 @@ COMMANDS = [
     ("train ppo --n-envs 999999999999", "999,999,999,999"),
     ("train dqn --device cuda:99", "device cuda:99"),
     ("train qtable --env-kwargs {", "--env-kwargs '{'"),
-    ("train qtable --env-kwargs " + "[" * 50_000, "--env-kwargs"),
     ("train qtable --env-kwargs " + NESTED, "--env-kwargs"),
     ("train qtable --gmaes 5", "--gmaes 5 (perhaps --games)"),
     ("train qtable --seeds 0", "seeds 0"),
@@ -91,6 +91,7 @@ COMMANDS = [
     ("evaluate random --episodes 1000000000000", "1,000,000,000,000"),
     ("evaluate random --out /proc/rows.csv", "/proc"),
     ("evaluate random --out rows.txt", "rows.txt .csv .json"),
+    ("evaluate --join rows.csv", "rows.csv --from --to"),
     ("evaluate random --side X", "tic-tac-toe"),
     ("evaluate random --search 2", "search values"),
     ("evaluate q --search 0", "search 0"),

@@ -56,12 +56,13 @@ def resolve_id(env_id: str) -> str:
     version = find_highest_version(namespace or None, bare)
     if name in gym.registry or version is None:
         return name  # whoever looks for it says what is wrong
-    _say(f"{name} has no version: taken as {name}-v{version}.")
+    say(f"{name} has no version: taken as {name}-v{version}.")
     return f"{name}-v{version}"
 
 
-@cache  # each line once
-def _say(line: str) -> None:
+@cache
+def say(line: str) -> None:
+    """Print a line on standard error, once."""
     print(line, file=sys.stderr)
 
 

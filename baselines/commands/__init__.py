@@ -183,12 +183,10 @@ def _without_imports(words: list[str]) -> list[str]:
     others, left = [], iter(words)
     for word in left:
         option, sign, module = word.partition("=")
-        if option != IMPORT:
+        if option == IMPORT:
+            import_named(module if sign else next(left, ""))
+        else:
             others.append(word)
-            continue
-        if not (module := module if sign else next(left, "")):
-            raise UsageError(f"{IMPORT} needs the name of a module.")
-        import_named(module)
     return others
 
 
@@ -201,10 +199,9 @@ def _checked(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
 
     @wraps(command)
     def checked(*arguments: Any, **options: Any) -> Callable[[], None]:
-        nested = {name for name, value in options.items() if is_dataclass(value)}
-        for name in nested:
-            check_settings(options[name])
-        read_settings(kind, {name: v for name, v in options.items() if name not in nested})
+        for value in filter(is_dataclass, options.values()):
+            check_settings(value)
+        read_settings(kind, {name: v for name, v in options.items() if not is_dataclass(v)})
         return partial(command, *arguments, **options)
 
     return checked

@@ -9,10 +9,10 @@ from tyro.conf import arg
 
 from baselines.commands import options
 from baselines.evaluation import parts
-from baselines.evaluation.comparison import Result, seeds_text, write_results
+from baselines.evaluation.comparison import Result, write_results
 from baselines.evaluation.confined import SUFFIX, text_of
 from baselines.evaluation.judging import ENV, SECONDS, judge
-from baselines.evaluation.rows import block
+from baselines.evaluation.rows import block, heading, in_words
 from baselines.evaluation.sampled import Stopped
 from baselines.players import Player, expand, open_player, play_all, with_path
 from baselines.search.placing import ValuePlacer
@@ -118,7 +118,8 @@ def evaluate(
     finally:
         seeds = write_results(results, out)
     for row in seeds:
-        print(seeds_text(row))
+        what, how = f"{row['agent']} on {row['env']}", "95 % intervals over seeds"
+        print(f"{heading(what, row['env_kwargs'], how)}: {in_words(row)}")
     if failures:
         raise UsageError("; ".join(failures))
 

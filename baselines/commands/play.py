@@ -22,7 +22,7 @@ from tile_envs.play.player import Hints, open_screen, play_games
 from tile_envs.replay import Playthrough
 from tile_envs.tictactoe.positions import CELLS, SIDE, O, X
 
-ENV, PUBLISHED = "TicTacToe-v0", "published"
+ENV, PUBLISHED, TAUGHT = "TicTacToe-v0", "published", "qtable, value_table or neural"
 
 
 def play(
@@ -68,7 +68,7 @@ def _play_against(folder: Path, side: str, show_values: bool, learn: bool, seed:
     opponent = open_player(folder, ENV, seed=seed)
     agent: Any = opponent.agent
     if learn and not isinstance(agent, EpisodicLearner):
-        raise UsageError(f"{folder} does not learn from a person: expected qtable or value_table.")
+        raise UsageError(f"{folder} does not learn from a person: expected {TAUGHT}.")
     if learn:
         check_learns(folder, Run.read(folder))
     other, mark = ("O", O) if side == "X" else ("X", X)
@@ -110,7 +110,7 @@ def episode_of(game: Playthrough, mark: int) -> Episodes:
 def _untrained(name: str, seed: int) -> Path:
     """Return the folder of an agent that a person teaches, made when there is none yet."""
     if PUBLISHED not in presets_for(name, ENV, Task(ENV).game):
-        raise UsageError(f"qtable, value_table or neural learns from a person, not {name}.")
+        raise UsageError(f"{name} does not learn from a person: expected {TAUGHT}.")
     folder = Path("runs", f"{name}-person")
     if not (folder / CONFIG).exists():
         config = config_for(name, ENV, preset=PUBLISHED, seed=seed)

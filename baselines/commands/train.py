@@ -35,6 +35,8 @@ from tile_envs.words import counted
 GAMES, MOVES = 10, 10_000
 """How many games of a test, of at most so many moves, the board at the end is the best of."""
 OF_THE_CALL = {"resume", "checkpoint_every"}  # which do not decide the run
+OTHERS = ("agent", "progress", "callback", "settings", "return")
+"""The names in the signature of `baselines.train` that are no options of the command."""
 SEEDS = Doc(
     "Train so many seeds, from --seed on, side by side in folders of their own; each has its seed "
     "at the end of its name."
@@ -58,13 +60,13 @@ def train(agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="AGE
 def train_agent(name: str, words: Sequence[str]) -> None:
     """Train an agent in a folder, with options as a command line has them."""
     given = typed(name, words)
-    seeds, seed = given.pop("seeds", None), given.get("seed", 0)
+    seeds, seed = given.pop("seeds", None), given.get("seed") or 0
     out, env = given.pop("out", None), given.get("env")
     if seeds is None:
         folder = out or run.usual_folder(name, env, seed)
         learner = run.train(name, **given, out=folder, progress=None)
         if "--seeds" not in words:  # of one of several seeds, nobody sees what is printed
-            print(closing_text(folder, learner, given.get("test_games")))
+            print(closing_text(folder, learner))
         return
     if out and out.name in ("", ".."):
         raise UsageError(f"--out must end in a name, to which --seeds adds, got '{out}'.")
@@ -97,7 +99,7 @@ def typed(name: str, words: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of `baselines.train` that words give, by name."""
     learner = learner_class(name)
     options = get_type_hints(run.train, include_extras=True)
-    for other in ("agent", "progress", "callback", "settings", "return"):
+    for other in OTHERS:
         del options[other]
     # With `env_kwargs`, `--shape` as well.
     options |= {"env": str, "env_kwargs": Shaped[dict[str, Any]], "out": Path}
@@ -105,7 +107,7 @@ def typed(name: str, words: Sequence[str]) -> dict[str, Any]:
     documented = map(docstring_parser.parse_from_object, reversed(learner.Settings.__mro__[:-1]))
     said = {each.arg_name: each.description or "" for kind in documented for each in kind.params}
     for setting, kind in get_type_hints(learner.Settings, include_extras=True).items():
-        if setting in options:
+        if setting in options or setting in OTHERS:
             raise UsageError(f"{name}.Settings.{setting}: every run has an option of that name.")
         options[setting] = Annotated[kind, Doc(said.get(setting, ""))]
     known = TypedDict("Options", options, total=False)  # type: ignore
@@ -121,22 +123,17 @@ def typed(name: str, words: Sequence[str]) -> dict[str, Any]:
         if presets:
             listed = "Presets (sets of tuned settings), by kind of game or id"
             description += f" {listed}: {'; '.join(presets)}."
+    how: Any = {"prog": f"python -m baselines train {name}", "description": description}
+    how |= {"config": (tyro.conf.OmitArgPrefixes,), "args": words, "default": usual}
     with parsing():
-        given: dict[str, Any] = tyro.cli(
-            known,  # type: ignore[arg-type]
-            args=words,
-            default=usual,
-            prog=f"python -m baselines train {name}",
-            description=description,
-            config=(tyro.conf.OmitArgPrefixes,),
-        )
+        given: Any = tyro.cli(known, **how)
     return {name: value for name, value in given.items() if value != {}}
 
 
-def closing_text(folder: Path, learner: Learner, test_games: int | None = None) -> str:
+def closing_text(folder: Path, learner: Learner) -> str:
     """Return what there is to say of a finished run: the best board of tests, and what is next."""
-    games = min(GAMES, learner.test_games if test_games is None else test_games)
-    task, agent = learner.config.task, learner.config.label
+    config, task, agent = learner.config, learner.config.task, learner.config.label
+    games = min(GAMES, learner.test_games if config.test_games is None else config.test_games)
     played = f"{agent} has played {games_played(learner)}: {folder}"
     name = shlex.quote(str(folder))
     how, why = "", "play 1,000 games"

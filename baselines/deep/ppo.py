@@ -19,13 +19,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from sb3_contrib import MaskablePPO
 from torch import nn
 
 from baselines.agents import BoardAgent, one_or_many
 from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
-from baselines.deep.torch_setup import begin_moments, torch_threads
+from baselines.deep.torch_setup import torch_threads
 from baselines.settings import Count, Fraction
 from tile_envs.game import Floats, Ints, Observations
 from tile_envs.plug.features import BoardFeatures
@@ -66,7 +67,10 @@ class PPOLearner(BoardAgent, SB3Learner):
         network |= {"net_arch": list(settings.hidden), "activation_fn": nn.ReLU}
         network |= {"optimizer_kwargs": {"eps": 1e-5, "fused": True}}
         model = MaskablePPO("MlpPolicy", self.envs, policy_kwargs=network, **arguments)
-        begin_moments(model.policy.optimizer, "exp_avg", "exp_avg_sq")
+        for parameter in model.policy.parameters():  # Adam's state before its first step
+            state: dict[str, Any] = {"step": torch.zeros((), device=parameter.device)}
+            state |= {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
+            model.policy.optimizer.state[parameter] = state
         if isinstance(self._game, SlidingGame):  # in tic-tac-toe, V is against one opponent
             self.action_values = self._action_values
         return model

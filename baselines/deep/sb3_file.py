@@ -21,7 +21,7 @@ from tile_envs.agents import ask
 from tile_envs.base.checks import checked_choice
 from tile_envs.errors import UsageError
 from tile_envs.game import Bools, Observations
-from tile_envs.wrappers.transforms import legal_choices
+from tile_envs.wrappers.transforms import legalized
 
 ENCODINGS = ("OneHotPlanes", "FlatObservation", "MaskInObservation", "AfterstatesInObservation")
 """With `ReplaceIllegal`, the wrappers that a model plays with; others are for learning."""
@@ -77,6 +77,5 @@ class SB3Model:
         with torch_threads(1):
             actions, state = ask(self._model, seen, masks, state, episode_start, deterministic)
         if self._rng is not None:
-            is_legal = masks[np.arange(len(actions)), actions]
-            actions = np.where(is_legal, actions, legal_choices(self._rng, masks))
+            actions = legalized(self._rng, actions, masks)
         return actions if boards.shape == observation.shape else actions[0], state

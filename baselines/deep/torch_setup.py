@@ -47,14 +47,6 @@ def seed_generators(seed: int, use: Use, *iteration: int) -> Iterator[None]:
             np.random.set_state(before)  # noqa: NPY002
 
 
-@torch_threads(1)  # the others start when it learns
-def begin_moments(optimizer: torch.optim.Optimizer, *names: str) -> None:
-    """Give an optimizer such as Adam the state before its first step: moments of zero."""
-    for parameter in (p for group in optimizer.param_groups for p in group["params"]):
-        moments = {name: torch.zeros_like(parameter) for name in names}
-        optimizer.state[parameter] = {"step": torch.zeros((), device=parameter.device), **moments}
-
-
 def zeroed(state: State, *words: str) -> State:
     """Return a state with zeros where a name has one of these words; playing needs none of them."""
     return {n: np.zeros_like(a) if {*words} & {*n.split()} else a for n, a in state.items()}

@@ -110,11 +110,6 @@ def write_results(results: Sequence[Result], out: Path | None) -> list[Row]:
     return means
 
 
-def seeds_text(row: Row) -> str:
-    what, how = f"{row['agent']} on {row['env']}", "95 % intervals over seeds"
-    return f"{heading(what, row['env_kwargs'], how)}: {in_words(row)}"
-
-
 def differences(results: Sequence[Result]) -> list[str]:
     """Return lines on each setting but the best: how far it is below.
 

@@ -63,7 +63,8 @@ def confine(memory: int, seconds: int, **seen: Any) -> tuple[str, list[str]]:
     sees_only = UNSEEN[0] not in unlimited
     temporary = SCRATCH if sees_only else "/tmp"
     if uid == 0:  # where all is seen, Python's own files may be for root alone
-        if not become(user, libc, 0 if sees_only else READ_ALL):
+        kept = 0 if sees_only else READ_ALL
+        if not (hasattr(libc, "prctl") and become(user, libc, kept)):
             unlimited.append("processes")
     elif is_apart:
         keep_capabilities(libc, 0)  # those of the namespaces, which could undo their mounts

@@ -15,12 +15,12 @@ from baselines.agents import Task
 from baselines.evaluation import policies
 from baselines.evaluation.rows import Printed, Row
 from baselines.progress import Progress
-from baselines.solver.boards import check_size, merged, start_boards, tile_ages
+from baselines.solver.boards import merged, start_boards, tile_ages
 from baselines.solver.solve import solution_of
 from tile_envs.agents import Agent, check_plays
 from tile_envs.errors import UsageError
 from tile_envs.game import Boards, Floats, Ints
-from tile_envs.games import AnyEnv, named, resolve_id
+from tile_envs.games import AnyEnv, named
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.tictactoe.game import TicTacToe
 from tile_envs.words import counted
@@ -58,14 +58,12 @@ def evaluate_exactly(
     Raises:
         ValueError: If the game is too large, or the agent is no memoryless, legal policy.
     """
-    env_id, options = named(env, env_kwargs)
-    task = Task(resolve_id(env_id), options or {})
+    task = Task.of(*named(env, env_kwargs))
     row, game = _begun_row(agent, name or type(agent).__name__, task), task.game
     if isinstance(game, TicTacToe):
-        side = task.env_kwargs.get("side", "X")
-        policy = policies.policy_of(agent, side)
-        row |= {"side": side, **policies.against(policy, side, game)._asdict()}
-        return Printed(row | {"worst": policies.against(policy, side).worst})
+        policy = policies.policy_of(agent, game.side)
+        row |= {"side": game.side, **policies.against(policy, game.side, game)._asdict()}
+        return Printed(row | {"worst": policies.against(policy, game.side).worst})
     assert isinstance(game, SlidingGame)
     optimum, result = solution_of(game).start_value, expected(agent, game)
     means = result.score, result.score / optimum if optimum else 1.0, result.moves
@@ -109,7 +107,6 @@ def reached(
     With boards `(n, R, C)` come the probability of each, `(n,)`; rewards and the agent's
     probabilities of actions, `(n, actions)`; and those of ends now, by largest tile, `(n_values,)`.
     """
-    check_size(game)
     ages = tile_ages(game.rules)
     waiting: defaultdict[int, list[tuple[Boards, Floats]]] = defaultdict(list)
 

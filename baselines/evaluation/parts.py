@@ -18,12 +18,14 @@ from tile_envs.sliding.game import SlidingGame
 
 SAME = ("agent", "env", "env_kwargs", "seed", *(name for name in NOTED if name != "date"))
 """What the parts of a row have in common."""
+PART = ("first", "scores", "tiles", "played", "seconds")
+"""The columns that the row of a part has beside the usual ones."""
 
 
 def part(record: Record, first: int) -> Row:
-    """Return the columns that the row of a part has beside the usual ones."""
-    row: Row = {"first": first, "scores": record.returns.tolist(), "tiles": record.tiles.tolist()}
-    return row | {"played": record.moves, "seconds": record.seconds}
+    """Return the columns `PART` of games from number `first` on."""
+    games = record.returns.tolist(), record.tiles.tolist()
+    return dict(zip(PART, (first, *games, record.moves, record.seconds), strict=True))
 
 
 def in_parts(play: Any, game: Game, episodes: int, size: int, file: Path) -> Record:
@@ -45,7 +47,7 @@ def joined(paths: Sequence[Path]) -> list[Result]:
     parts = defaultdict[Any, list[Row]](list)
     for path in paths:
         for row in read_rows(path):
-            if "scores" not in row:
+            if not {*SAME, *PART, "episodes"} <= row.keys():
                 raise UsageError(f"{path} has no parts: make them by evaluate --from --to --out.")
             parts[tuple(row[name] for name in SAME)].append(row)
     return [_joined(sorted(rows, key=lambda row: int(row["first"]))) for rows in parts.values()]

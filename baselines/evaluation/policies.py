@@ -100,12 +100,3 @@ def against(policy: Policy, side: str, game: TicTacToe = RANDOM) -> Outcome:
         opponent: Any = game.opponent
         other = policy_of(opponent, "O" if side == "X" else "X")
     return outcome(policy, other) if side == "X" else Outcome(*reversed(outcome(other, policy)))
-
-
-def side_metrics(agent: Agent, sides: tuple[str, ...]) -> dict[str, float]:
-    """Return the fractions against random play, as metrics, of each side that an agent plays."""
-    return {
-        f"greedy_{name}_{side}": fraction
-        for side in sides
-        for name, fraction in against(policy_of(agent, side), side)._asdict().items()
-    }

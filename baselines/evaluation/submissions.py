@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from baselines.evaluation.confined import PROBABILITIES, STRATEGY, SUFFIX
 from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 from tile_envs.game import Game, Observations
+from tile_envs.games import say
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.text import parse
 from tile_envs.words import printable
@@ -128,8 +128,8 @@ class Submission:
                 start_new_session=True,
             )
         told = self._exchange({**self._limits, "packages": PACKAGES, **files}, free=STARTING)
-        if told["unlimited"]:
-            _warn(", ".join(told["unlimited"]))
+        if unlimited := ", ".join(told["unlimited"]):
+            say(f"warning: this system does not restrict a strategy's {unlimited}.")
 
     def _exchange(self, message: Any, more: int = 0, free: float = 0.0) -> dict[str, Any]:
         """Send a message, and return the next one, in the time that is left, and some `free`."""
@@ -160,11 +160,6 @@ class Submission:
         if "error" in answer:
             raise Failed(printable(" ".join(str(answer["error"]).split())))
         return answer
-
-
-@cache  # once
-def _warn(unlimited: str) -> None:
-    print(f"warning: this system does not restrict a strategy's {unlimited}.", file=sys.stderr)
 
 
 def action_of(game: Game, answer: Any, mask: Any = None) -> int:

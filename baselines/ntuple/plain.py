@@ -20,6 +20,7 @@ from baselines.agents import ValueAgent
 from baselines.ntuple.learning import SHORTEST_RESTART
 from baselines.ntuple.network import Network
 from baselines.ntuple.ntuple import NTupleSettings
+from baselines.seeds import training_seeds
 from baselines.solver.boards import initial_value
 from tile_envs.base.random_stream import starts
 from tile_envs.game import Floats, Observations
@@ -111,11 +112,9 @@ class PlainNTuple(ValueAgent):
 
     def learn(self) -> int:
         """Play a game, learn from it, and return its score."""
-        seeds = self.rng.integers(1 << 64, size=1, dtype=np.uint64)
-        (state,), _ = self.game.start.boards(starts(seeds))
-        forward = self.settings.direction == "forward"
-        episode = self.learn_forward(state) if forward else self.learn_backward(state)
-        return sum(move.reward for move in episode)
+        (state,), _ = self.game.start.boards(starts(training_seeds(self.rng, 1)))
+        learn = self.learn_forward if self.settings.direction == "forward" else self.learn_backward
+        return sum(move.reward for move in learn(state))
 
     def learn_forward(self, state: Board) -> list[Move]:
         """Play a game, and update each afterstate as soon as the next move is chosen: TD(0).

@@ -33,11 +33,7 @@ from tile_envs.base.random_stream import Words
 from tile_envs.errors import UsageError
 from tile_envs.game import Floats, Game, Ints, Observations
 from tile_envs.tictactoe import TicTacToe
-from tile_envs.tictactoe.positions import CELLS, encode_seen, solve
-
-Rules = tuple[Ints, Ints, Ints, Ints, Ints]
-"""The node of each position, `(19683,)`: the smallest code of its mirrored and turned images; the
-nodes that cells lead to, `(19683, 9)`; `legal`, `to_move` and `winner` of `Positions`."""
+from tile_envs.tictactoe.positions import CELLS, Positions, encode_seen, solve
 
 
 class MCTSAgent(ValueAgent):
@@ -75,7 +71,7 @@ class MCTSAgent(ValueAgent):
         codes = encode_seen(boards)
         visits, means = self._moves(codes)
         means = np.where(visits, means, -2.0)
-        ends = solve().over[rules()[1][codes]]
+        ends = solve().over[merged()[1].children[codes]]
         is_best = means == means.max(axis=1, keepdims=True)
         actions: Ints = np.where(is_best & ends, 2, is_best).argmax(axis=1)
         untried = (visits == 0).all(axis=1)
@@ -90,15 +86,15 @@ class MCTSAgent(ValueAgent):
 
     def _moves(self, codes: Ints) -> tuple[Ints, Floats]:
         """Return the visits of moves, `(n, 9)`, and their mean results."""
-        nodes, children, _, to_move, _ = rules()
-        children = children[codes]
+        nodes, known = merged()
+        children = known.children[codes]
         visits, totals = np.zeros((2, *children.shape), np.int64)
         roots = np.zeros_like(codes) if self._kept else nodes[codes]  # 0: the empty board
         for root in np.unique(roots):
             at, tree = roots == root, self._grow(root)
             visits[at], totals[at] = tree[:, children[at]]
-        visits *= solve().masks[codes]
-        means = to_move[codes, None] * totals / np.maximum(visits, 1)
+        visits *= known.masks[codes]
+        means = known.to_move[codes, None] * totals / np.maximum(visits, 1)
         return visits, np.where(visits, means, 0.0)
 
     def _grow(self, root: np.int64) -> Ints:
@@ -107,7 +103,7 @@ class MCTSAgent(ValueAgent):
             return self._tree
         words = random_stream.ahead(self._streams(np.array([root])), self._playouts)[:, 0]
         tree = np.zeros((2, len(solve().over)), np.int64)
-        compiled()(root, random_stream.mix(words), self._exploration, tree, rules())
+        compiled()(root, random_stream.mix(words), self._exploration, tree, merged()[1])
         self._tree = tree if self._kept else None
         return tree
 
@@ -117,40 +113,39 @@ class MCTSAgent(ValueAgent):
         return random_stream.mix(self._start + steps)
 
 
-def play_out(root: int, words: Words, exploration: float, tree: Ints, rules: Rules) -> None:
+def play_out(root: int, words: Words, exploration: float, tree: Ints, known: Positions) -> None:
     """Grow a tree in place, by one playout from the root, a position's code, for each word."""
     visits, totals = tree[0], tree[1]
-    _, children, legal, to_move, winner = rules
     path = np.empty(CELLS + 1, np.int64)
     for word in words:
         code, length, in_tree = root, 1, True
         path[0] = root
-        while legal[code]:
-            cells = legal[code]
+        while known.legal[code]:
+            cells = known.legal[code]
             if in_tree:
                 untried, best, highest = 0, 0, -np.inf
                 log_visits = math.log(max(visits[code], 1))
                 for cell in range(CELLS):
                     if not cells >> cell & 1:
                         continue
-                    child = children[code, cell]
+                    child = known.children[code, cell]
                     if visits[child] == 0:
                         untried |= 1 << cell
                         continue
-                    mean = to_move[code] * totals[child] / visits[child]
+                    mean = known.to_move[code] * totals[child] / visits[child]
                     bound = mean + exploration * math.sqrt(log_visits / visits[child])
                     if bound > highest:
                         best, highest = cell, bound
                 in_tree = untried == 0
                 cells = 1 << best if in_tree else untried
             size = sets.SIZE[cells]
-            code = children[code, sets.KTH[cells * CELLS + np.int64(word % size)]]
+            code = known.children[code, sets.KTH[cells * CELLS + np.int64(word % size)]]
             word //= size
             path[length] = code
             length += 1
         for node in path[:length]:
             visits[node] += 1
-            totals[node] += winner[code]
+            totals[node] += known.winner[code]
 
 
 @cache
@@ -162,6 +157,10 @@ def compiled() -> Any:
 
 
 @cache
-def rules() -> Rules:
+def merged() -> tuple[Ints, Positions]:
+    """Return the node of each position, `(19683,)`, and positions with nodes as their children.
+
+    A node is the smallest code of a position's mirrored and turned images.
+    """
     nodes, _ = BoardCodes(TicTacToe(), merge_symmetric=True).of(solve().marks)
-    return nodes, nodes[solve().children], solve().legal, solve().to_move, solve().winner
+    return nodes, solve()._replace(children=nodes[solve().children])

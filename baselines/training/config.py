@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,8 +46,7 @@ class RunConfig:
     def task(self) -> Task:
         """The task, as it is tested, loaded and evaluated: with ordinary starts alone."""
         options = {n: value for n, value in self.env_kwargs.items() if n not in START_OPTIONS}
-        task = Task(self.env, options)
-        return replace(task, sides=self.sides or task.game.sides)
+        return Task(self.env, options, self.sides)
 
     @property
     def side(self) -> str:

@@ -15,7 +15,7 @@ from typing_extensions import Self
 
 from baselines.agents import BOTH, LEARNERS, agent_class, check_takes
 from baselines.arrays import Arrays
-from baselines.evaluation.policies import side_metrics
+from baselines.evaluation.policies import against, policy_of
 from baselines.evaluation.sampled import play
 from baselines.settings import check_settings, read_settings
 from baselines.solver.boards import initial_value
@@ -151,6 +151,8 @@ class Learner(ABC):
     def save(self, folder: str | Path) -> None:
         """Write a run's folder: `baselines.load` takes it, and `train` can resume it.
 
+        What learning alone needs is not in a learner that was loaded, nor in its folder.
+
         Raises:
             ValueError: If there is a run already, it was made without one, or options are objects.
         """
@@ -169,7 +171,11 @@ class Learner(ABC):
         """Play test games without exploring, and return metrics; in tic-tac-toe, exact ones."""
         task = self.config.task
         if task.sides:
-            return side_metrics(self, task.sides)
+            return {
+                f"greedy_{name}_{side}": fraction
+                for side in task.sides
+                for name, fraction in against(policy_of(self, side), side)._asdict().items()
+            }
         record = play(self, task.env, task.env_kwargs, games, use="test")
         return {"greedy_return": float(record.returns.mean())}
 
@@ -192,8 +198,7 @@ class Learner(ABC):
             raise UsageError(f"the checkpoint holds {held}, expected {expected}.")
         for name, array in own.items():
             check_like(state[name], array, f"the checkpoint (of another game?): its {name!r}")
-        if "iterations" in own:
-            checked_integer(int(state["iterations"]), "the checkpoint's 'iterations'", most=1 << 53)
+        checked_integer(int(state["iterations"]), "the checkpoint's 'iterations'", most=1 << 53)
         self.load_state_dict(state)
 
 

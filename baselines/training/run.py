@@ -162,17 +162,11 @@ def config_for(
         if isinstance(of.get(option), str | Path) and of[option]:
             path = Path(of[option]).absolute()  # whatever folder the run is resumed from
             of[option], contents[option] = str(path), content_of(path)
-    config = RunConfig(
-        agent=agent,
-        agent_version=learner.version,
-        env=env_id,
-        env_kwargs=env_kwargs,
-        sides=game.sides if merged["side"] == BOTH else (merged["side"],),
-        settings=settings,
-        preset=f"preset {preset or usual} of {kind}" if tuned else f"defaults of {kind}",
-        contents=contents,
-        **{name: merged[name] for name in ("seed", *BUDGET, "test_every", "test_games")},
-    )
+    sides = game.sides if merged["side"] == BOTH else (merged["side"],)
+    told = f"preset {preset or usual} of {kind}" if tuned else f"defaults of {kind}"
+    others = {name: merged[name] for name in ("seed", *BUDGET, "test_every", "test_games")}
+    others |= {"preset": told, "contents": contents}
+    config = RunConfig(agent, learner.version, env_id, env_kwargs, sides, settings, **others)
     check_settings(replace(config, env_kwargs={}))  # in which there may be objects
     if config.games == 0:  # of a run that a person has taught
         raise UsageError("games must be greater than or equal to 1, got 0.")
@@ -206,8 +200,7 @@ def resumed(folder: Path, agent: str, ask: Callable[..., RunConfig]) -> Learner:
         raise UsageError(f"{folder} is a run of {begun.agent}, not of {agent}.")
     check_learns(folder, run)
     if (was := begun.agent_version) != kind.version:  # which may have other settings
-        text = f"agent_version was {was} and is now {kind.version}: train again."
-        raise UsageError(f"{folder}: {text}")
+        raise UsageError(f"{folder}: agent_version was {was}, now {kind.version}: train again.")
     learner = kind.new(ask(resumed=begun))
     config = learner.config
     if differing := "; ".join(begun.differences(config)):

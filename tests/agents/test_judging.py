@@ -324,7 +324,7 @@ def strategy(board):
 @pytest.mark.linux
 def test_a_submission_sees_itself_and_libraries_and_leaves_nothing(tmp_path, capsys):
     """No other process and no file of others, or a warning says so."""
-    submissions._warn.cache_clear()
+    submissions.say.cache_clear()
     folder = folder_of(tmp_path / "s", FIRST)
     root = Path(judging.__file__).parents[2]
     paths = [folder / "00.py", tmp_path / "socket", LESSONS, root / ".git"]

@@ -72,8 +72,8 @@ def test_where_the_kept_tree_tried_nothing_moves_are_drawn():
 def test_the_compiled_playouts_are_the_written_ones(root):
     words = random_stream.mix(random_stream.ahead(np.uint64(root), 150))
     slow, fast = np.zeros((2, 2, 3**9), np.int64)
-    mcts.play_out(root, words, 2.0, slow, mcts.rules())
-    mcts.compiled()(root, words, 2.0, fast, mcts.rules())
+    mcts.play_out(root, words, 2.0, slow, mcts.merged()[1])
+    mcts.compiled()(root, words, 2.0, fast, mcts.merged()[1])
     np.testing.assert_array_equal(slow, fast)
     assert fast[0][root] == 150
 

@@ -22,7 +22,7 @@ from tile_envs.base.vector_env import METHODS, PER_GAME, SINGLE, GameVectorEnv
 from tile_envs.errors import UsageError, extra
 from tile_envs.game import Bools
 from tile_envs.games import AnyEnv, ids, named
-from tile_envs.wrappers.transforms import COUNT, UNSHAPED, legal_choices
+from tile_envs.wrappers.transforms import COUNT, UNSHAPED, legalized
 
 with extra("sb3"):
     from stable_baselines3.common.callbacks import BaseCallback
@@ -257,8 +257,7 @@ class Replacing:
     def predict(self, observation: NDArray[Any], action_masks: Bools) -> NDArray[np.int64]:
         """Return legal actions `(n,)` for boards `(n, R, C)` and masks `(n, actions)`."""
         chosen, _ = self.model.predict(self.observe(observation), deterministic=True)
-        legal = action_masks[np.arange(len(chosen)), chosen]
-        return np.where(legal, chosen, legal_choices(self._rng, action_masks))
+        return legalized(self._rng, chosen, action_masks)
 
 
 def _advance_wrapped(envs: AnyVectorEnv, actions: NDArray[Any]) -> Transition:

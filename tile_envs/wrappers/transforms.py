@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from tile_envs.base.checks import as_number, checked_choice
 from tile_envs.base.random_stream import Words, choose, mix
 from tile_envs.errors import UsageError
+from tile_envs.game import Bools, Ints
 from tile_envs.sliding.rules import MOVE_LIMIT
 
 ORDER = "Log2Reward", "ShapeReward", "ReplaceIllegal", "PenalizeIllegal"
@@ -167,11 +168,10 @@ def _role(kind: type) -> str | None:
     return next((base.__name__ for base in own if base.__name__ in ORDER), None)
 
 
-def legal_choices(rng: np.random.Generator, masks: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Draw a legal action for each mask `(n, actions)`, uniformly."""
-    preferences = rng.random(masks.shape)
-    choices: NDArray[np.int64] = np.where(masks, preferences, -1.0).argmax(axis=1)
-    return choices
+def legalized(rng: np.random.Generator, actions: Ints, masks: Bools) -> Ints:
+    """Return actions `(n,)`, the illegal ones replaced by legal ones, drawn uniformly."""
+    drawn = np.where(masks, rng.random(masks.shape), -1.0).argmax(axis=1)
+    return np.asarray(np.where(masks[np.arange(len(actions)), actions], actions, drawn))
 
 
 def replacements(
