@@ -147,10 +147,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("mutants.csv"))
     options = parser.parse_args()
     mutants = drawn(options.n, options.seed)
+    head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True).strip()
     known = {}
     if options.out.exists():
         with options.out.open(newline="") as file:
-            known = {tuple(row[:4]): row[4] for row in csv.reader(file)}
+            known = {tuple(row[:4]): row[4] for row in csv.reader(file) if row[5:] == [head]}
     copies: SimpleQueue[Path] = SimpleQueue()
     with tempfile.TemporaryDirectory() as folder:
         for k in range(options.workers):
@@ -172,7 +173,7 @@ def main() -> None:
             for name, result in pool.map(judge, mutants):
                 if name not in known:
                     with options.out.open("a", newline="") as file:
-                        csv.writer(file).writerow([*name, result])
+                        csv.writer(file).writerow([*name, result, head])
                 known[name] = result
                 if result != "killed":
                     module, begin, end, text = name

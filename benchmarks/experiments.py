@@ -95,7 +95,7 @@ def _td(label: str, games: int, network: str, **settings: Any) -> Sampled:
 
 
 SIX_TUPLES = "0123 4567 012456 45689a"
-# Published experiments at their budgets in games, all with TD(0); published.yml says what differs.
+# Published experiments, all with TD(0), as far as they are known; published.yml says what differs.
 # Of Szubert and Jaśkowski, 2014, the numbers of games and the rates were not found.  Their program
 # learns from 100,000 games, each entry by 0.01 δ, and with one random move in a thousand; a later
 # one from 500,000; others who repeat it take 0.0025 δ.  A rate here is what all entries of a board
@@ -211,12 +211,15 @@ ADVERSARY = (
     Sampled(STRONGEST.label, LAST, BY_PLACER),
 )
 
-# Measures, each with the modules that it measures.
-SOLVER = ("baselines.solver",)
+# Measures, each with the modules that it measures, and those that say how.
+SPEEDS = ("benchmarks.speed.peers", "benchmarks.speed.turns")
 SOLVED = {GAME_2048: ((2, 2), (2, 3), (2, 4), (3, 3)), GAME_2584: ((2, 2), (2, 3))}
 THREADS = {"turns": 7, "games": ("2048",), "sizes": (1024, 4096, 16384, 65536), "threads": True}
-ENGINES = ("tile_envs.base", "tile_envs.sliding", "tile_envs.tictactoe")
-NETWORKS = ("baselines.ntuple", "baselines.search", "tile_envs.sliding.packed")
+LOOPS = ("baselines.pushes", "tile_envs.base", "tile_envs.sliding")
+ENGINES = ("tile_envs.base", "tile_envs.sliding", "tile_envs.tictactoe", "tile_envs.jax", *SPEEDS)
+SOLVER, NETWORKS = ("baselines.solver", *LOOPS), ("baselines.ntuple", "baselines.search", *LOOPS)
+BRIDGE = (*ENGINES, "tile_envs.plug.sb3", "baselines.deep", "benchmarks.speed.environments")
+JAX = ("tile_envs.jax", "benchmarks.speed.environments", "benchmarks.libraries.purejax_ppo")
 
 EXPERIMENTS: Experiments = {
     "agents": AGENTS,
@@ -231,11 +234,11 @@ EXPERIMENTS: Experiments = {
     "optimum": LARGE_BOARD,
     "adversary": ADVERSARY,
     "solved": [Measure("small boards", "speed.solutions", SOLVER, {"boards": SOLVED})],
-    "kernels": [Measure("n-tuple networks", "speed.ntuple", NETWORKS, {"turns": 3})],
-    "bridge": [Measure("SB3", "speed.sb3", (*ENGINES, "tile_envs.plug.sb3"), {"turns": 7})],
+    "kernels": [Measure("n-tuple networks", "speed.ntuple", (*NETWORKS, *SPEEDS), {"turns": 3})],
+    "bridge": [Measure("SB3", "speed.sb3", BRIDGE, {"turns": 7})],
     "speed": [Measure("environments", "speed.environments", ENGINES, {"turns": 7})],
     "threads": [Measure("2048", "speed.environments", ENGINES, THREADS)],
-    "accelerator": [Measure("JAX", "speed.accelerator", ("tile_envs.jax",))],
+    "accelerator": [Measure("JAX", "speed.accelerator", (*JAX, *SPEEDS))],
     "plug": [
         *map(kinds.Trained, ("Stable-Baselines3", "rl-zoo3", "RLlib", "TorchRL", "Tianshou")),
         *map(kinds.Trained, ("CleanRL style", "JAX", "mctx", "PettingZoo", "OpenSpiel")),

@@ -174,7 +174,8 @@ class Sampled(Experiment):
         play = partial(sampled.play, agent, task.env, options, seed=SEED)
         # A part takes half an hour in 2048: a 3-ply search a millisecond a move, a 4-ply one 20.
         milliseconds = games.milliseconds or 20.0 ** (games.depth - 3)
-        size, file = max(2, int(200 / milliseconds)), runs / f"{key_of(record)}.csv"
+        folder = runs / training.name(seed) if training.learns else runs
+        size, file = max(2, int(200 / milliseconds)), folder / f"{key_of(record)}.csv"
         played = in_parts(play, task.game, games.episodes, size, file)
         row |= sampled.summary(played, training.agent, task.env, task.env_kwargs, SEED)
         return [{n: value for n, value in row.items() if n not in ("env_kwargs", "side")}]

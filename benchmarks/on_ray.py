@@ -21,8 +21,8 @@ def on_ray(address: str = "local") -> Executor:
         groups: dict[str, list[Wanted]] = {}
         for n, each in enumerate(wanted):  # what shares a training run is made in one process
             groups.setdefault(each.run or str(n), []).append(each)
-        remote = ray.remote(lambda group: [each.made(runs.resolve()) for each in group])
-        remote = remote.options(max_retries=3)
+        how = ray.remote(max_retries=3)
+        remote = how(lambda group: [each.made(runs.resolve()) for each in group])
         pending = {remote.remote(group): group for group in groups.values()}
         try:
             while pending:

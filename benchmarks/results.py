@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from baselines.evaluation.rows import read_rows, write_rows
 from baselines.training.config import key_of
+from baselines.training.run_folder import installed
 from tile_envs.errors import UsageError
 
 Row = dict[str, Any]
@@ -98,6 +98,7 @@ def add(folder: Path, table: str, rows: Iterable[Row]) -> None:
 
 def made_now(record: Row, seconds: float) -> Row:
     """Return the columns that say what made a row, when and where."""
+    software = {"Python": platform.python_version()} | installed()
     return {
         "record": json.dumps(record, sort_keys=True),
         "key": key_of(record),
@@ -105,7 +106,7 @@ def made_now(record: Row, seconds: float) -> Row:
         "commit": commit(),
         "date": datetime.now(timezone.utc).isoformat(timespec="minutes"),
         "processor": processor(),
-        "software": f"Python {platform.python_version()}, numpy {version('numpy')}",
+        "software": ", ".join(map(" ".join, software.items())),
         "seconds": round(seconds, 1),
     }
 

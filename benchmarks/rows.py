@@ -134,8 +134,3 @@ def search_name(row: Row) -> str:
 
 def looks_ahead(row: Row) -> bool:
     return (row.get("depth") or "1") != "1"
-
-
-def cores(row: Row) -> int:
-    """Return how many cores played; rows that do not say so searched on all that had learned."""
-    return int(row.get("cores") or (row["threads"] if looks_ahead(row) else 1))

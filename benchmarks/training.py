@@ -149,6 +149,7 @@ class Training:
             )
         if not run or not run.finished or run.config.minutes != minutes:
             given: Row = {"preset": self.preset, **self.settings, "seed": seed}
+            given |= {"device": "cpu"} if "device" in self.config.settings else {}  # as tables say
             if self.replays:
                 given["replays"] = str(self.replays.play(runs))
             given |= {"games": self.config.games} if minutes is None else {"minutes": minutes}

@@ -18,7 +18,6 @@ from benchmarks.rows import (
     MARK,
     Committed,
     bounds,
-    cores,
     group,
     looks_ahead,
     mark,
@@ -189,7 +188,7 @@ def _searches(committed: Committed, env: str) -> dict[str, list[Any]]:
     for rows in group(learned, "label", "minutes", "downgrade"):
         points = []
         for runs in group(rows, "depth", "milliseconds"):
-            time = fmean(1000 * cores(row) / float(row["moves_per_second"]) for row in runs)
+            time = fmean(1000 * int(row["cores"]) / float(row["moves_per_second"]) for row in runs)
             name = search_name(runs[0] | {"downgrade": ""})
             points.append((time, mean_of(runs), *bounds(runs), name))
         tile = rows[0]["downgrade"]

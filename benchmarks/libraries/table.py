@@ -16,8 +16,6 @@ from baselines.evaluation import sampled
 from baselines.evaluation.intervals import interval_of_mean
 from benchmarks.results import SEED, Row
 
-UNITS = {"total_timesteps": "steps", "games": "games", "minutes": "min of CPU time"}
-
 
 @dataclass(frozen=True)
 class Program:
@@ -42,7 +40,9 @@ class Program:
 
     def needs(self) -> str:
         """Return what to install; "" if the library is."""
-        return "" if find_spec(self.package) else f"needs pip install -e '.[{self.extra}]'"
+        if all(map(find_spec, packages := [self.package, *["optax"] * (self.extra == "jax")])):
+            return ""
+        return f"needs pip install -e '.[{self.extra}]' {' '.join(packages)}"
 
     def train(self) -> Any:
         module = import_module(f"benchmarks.libraries.{self.program}")
@@ -60,9 +60,8 @@ class Program:
         with torch_threads(1):  # restored afterwards: programs set it, and more, for their process
             returns = self.play(self.train())
         random = RandomAgent(Task.of(self.env).game, SEED)
-        budget = [f"{n:,} {UNITS[name]}" for name, n in self.arguments.items() if name in UNITS]
         row = {"library_version": version(self.package), "program": self.program}
-        row |= {"budget": "".join(budget), "episodes": len(returns), "mean": float(returns.mean())}
+        row |= {"episodes": len(returns), "mean": float(returns.mean())}
         row |= interval_of_mean(returns, are_outcomes=self.env == "TicTacToe-v0")
         return self.name() | row | {"random": float(self.play(random).mean())}
 

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from baselines.evaluation import sampled
+from baselines.evaluation.intervals import interval_of_mean
 from benchmarks.results import Row, processor
 from benchmarks.speed.environments import twin
 from benchmarks.speed.peers import Play, installed
@@ -89,5 +90,6 @@ def ppo(minutes: float) -> Row:
     agent, metrics = train(args)
     scores = sampled.play(agent, args.env_id, episodes=1_000).returns
     row = {"package": "PPO", "game": "2048", "num_envs": args.num_envs, "minutes": minutes}
-    row |= {"value": float(f"{metrics['steps/s']:.4g}"), "mean": float(scores.mean())}
-    return row | {"steps": agent.steps}
+    row |= {"value": float(f"{metrics['steps/s']:.4g}"), "steps": agent.steps, "seed": args.seed}
+    row |= {"episodes": len(scores), "mean": float(scores.mean())}
+    return row | interval_of_mean(scores, are_outcomes=False)

@@ -84,8 +84,7 @@ def twin(game: str, num_envs: int) -> JaxPlay:
 
     from tile_envs.jax import make
 
-    both = {"side": "both"} if game == "tic-tac-toe" else {}
-    options = _options(game) | both
+    options = _options(game) | ({"side": "both"} if game == "tic-tac-toe" else {})
     env = make(options.pop("id"), **options)
 
     def tick(carry: Any) -> Any:

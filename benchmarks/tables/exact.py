@@ -8,7 +8,7 @@ from baselines.agents import Task
 from benchmarks.published import published
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group, search_name, trained
-from benchmarks.tables.table import Columns, Table, number, number_of, table
+from benchmarks.tables.table import Columns, Table, measured_with, number, number_of, table
 
 
 def seeds(committed: Committed) -> Table:
@@ -111,9 +111,9 @@ def optimum(committed: Committed) -> Table:
         ("of the optimum (95 % interval)", fraction),
         ("moves / s", number_of("moves_per_second")),
     ]
-    made = table(columns, committed.rows("optimum"))
+    made = table(columns, rows := committed.rows("optimum"))
     first = "optimal play", str(theirs["source"]), "", number(best), "100%", ""
-    return Table(made.head, [first, *made.lines])
+    return Table(made.head, [first, *made.lines], measured_with(rows))
 
 
 def _fractions(rows: Sequence[Row], board: str) -> str:

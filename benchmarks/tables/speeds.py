@@ -1,14 +1,16 @@
 """Tables of speed, and of the libraries that train on the environments."""
 
+import json
 from collections.abc import Callable, Sequence
 
 from benchmarks.results import Row
 from benchmarks.rows import Committed, group
 from benchmarks.speed.environments import GAMES, JAX, LARGE, SIZES
 from benchmarks.speed.turns import OURS, STEPS_PER_SECOND, TDL2048
-from benchmarks.tables.table import Columns, Table, commits_and_days, number, number_of, table
+from benchmarks.tables.table import Columns, Table, measured_with, number, number_of, table
 
 ORDER = [*GAMES, *LARGE]
+UNITS = {"total_timesteps": "steps", "games": "games", "minutes": "min of CPU time"}
 NOISY = 1.5  # the highest turn to the lowest, from which on a median is marked by ~
 
 
@@ -46,12 +48,7 @@ def _side_by_side(
     sizes = sorted(rows, key=lambda row: int(row.get("num_envs") or 0))
     heads = dict.fromkeys(map(heading, sizes))
     cells = ((head, lambda of_line, head=head: cell(of_line, head)) for head in heads)
-    return table([*columns, *cells], group(rows, *groups), _notes(rows))
-
-
-def _notes(rows: Sequence[Row]) -> list[str]:
-    processors = dict.fromkeys(row["processor"] or "processor not recorded" for row in rows)
-    return [f"Measured with {', '.join([*processors, *commits_and_days(rows)])}."]
+    return table([*columns, *cells], group(rows, *groups), measured_with(rows))
 
 
 def _name(row: Row) -> str:
@@ -102,7 +99,7 @@ def environments(committed: Committed) -> Table:
         ("our best to theirs", lambda row: _ratio(fastest[row["game"]], row) * (row in best)),
     ]
     shown = [row for row in rows if row["num_envs"] == "1" or row in best]
-    return table(columns, shown, _notes(shown))
+    return table(columns, shown, measured_with(shown))
 
 
 def _order(row: Row) -> tuple[int, bool, bool, float]:
@@ -147,6 +144,10 @@ def sb3(committed: Committed) -> Table:
 
 
 def libraries(committed: Committed) -> Table:
+    def budget(row: Row) -> str:
+        arguments = json.loads(row["record"])["arguments"].items()
+        return "".join(f"{n:,} {UNITS[name]}" for name, n in arguments if name in UNITS)
+
     def result(row: Row, column: str) -> str:
         value = float(row[column])  # of tic-tac-toe between -1 and 1
         return f"{value:.3f}" if row["env"] == "TicTacToe-v0" else number(value)
@@ -156,7 +157,7 @@ def libraries(committed: Committed) -> Table:
         ("program", "`{program}.py`".format_map),
         ("algorithm", "algorithm"),
         ("environment", "`{env}`".format_map),
-        ("budget", lambda row: row.get("budget") or f"{number(row['steps'])} steps"),
+        ("budget", budget),
         ("mean", lambda row: result(row, "mean")),
         ("95 % interval", lambda row: f"{result(row, 'low')} to {result(row, 'high')}"),
         ("random play", lambda row: result(row, "random")),

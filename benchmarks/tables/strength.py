@@ -20,6 +20,7 @@ from benchmarks.rows import (
     group,
     kind,
     looks_ahead,
+    mark,
     mean_of,
     reached,
     search_name,
@@ -30,26 +31,19 @@ from benchmarks.rows import (
 from benchmarks.tables.table import Columns, Table, number, number_of, table
 
 KINDS = ("n-tuple network", "CNN", "pattern embeddings")
-PUBLISHED = {
-    (GAME_2048, True): "ntuple",
-    (GAME_2048, False): "deep",
-    (GAME_2584, True): "fibonacci",
-}
+PUBLISHED = {(GAME_2048, True): "ntuple", (GAME_2584, True): "fibonacci"}
+PUBLISHED |= {(GAME_2048, False): "deep"}
 """By game and whether an agent is an n-tuple network, the list of published results."""
 SIZES = {4: "four", 5: "five", 6: "six", 7: "seven"}
-PLACERS = {
-    "random": "at random",
-    "adversary": "by the adversary",
-    OWN_VALUES: "against the player's own values",
-}
+PLACERS = {"random": "at random", "adversary": "by the adversary"}
+PLACERS |= {OWN_VALUES: "against the player's own values"}
 
 
 def game(rows: Sequence[Row]) -> str:
-    """Return the game, with the probabilities of new tiles if they are unusual, or the side."""
-    options = json.loads(rows[0]["env_kwargs"])
-    tiles = (f"{tile} in {p:.0%}" for tile, p in options.get("spawn", {}).items())
-    side = [options["side"]] if "side" in options else []
-    return ", ".join([Task.of(rows[0]["env"]).game.name, *tiles, *side])
+    """Return the game, with the probabilities of new tiles if they are unusual."""
+    spawn = json.loads(rows[0]["env_kwargs"]).get("spawn", {})
+    tiles = (f"{tile} in {p:.0%}" for tile, p in spawn.items())
+    return ", ".join([Task.of(rows[0]["env"]).game.name, *tiles])
 
 
 def _learner(rows: Sequence[Row]) -> str:
@@ -164,7 +158,7 @@ def learners(committed: Committed, name: str) -> Table:
     if items and items[0][0].get("placer"):
         columns.append(("tiles placed", lambda rows: PLACERS[rows[0]["placer"]]))
     about = dict.fromkeys(
-        f"- {game(rows)}, *{rows[0]['label']}*: {_learner(rows)}" for rows in items
+        f"- {game(rows)}, *{rows[0]['label']}*{mark(rows)}: {_learner(rows)}" for rows in items
     )
     notes = ["\n".join(about)] if about else []
     return table([*columns, ("seeds", seeds), *MEAN, ("tile", _top)], items, notes)

@@ -47,6 +47,11 @@ def commits_and_days(rows: Iterable[Row]) -> tuple[str, str]:
     return named, f"{days[0]} to {days[-1]}" if days[1:] else "".join(days)
 
 
+def measured_with(rows: Sequence[Row]) -> list[str]:
+    processors = dict.fromkeys(row["processor"] for row in rows if row["processor"])
+    return [f"Measured with {', '.join([*processors, *commits_and_days(rows)])}."]
+
+
 def number(value: Any) -> str:
     """Return a number with separators, another text as it is, and nothing for nothing."""
     try:

@@ -71,7 +71,6 @@ def test_a_row_tells_the_result_beside_random_play(strict):
     assert program.name().items() <= row.items()
     assert row["low"] < row["mean"] < row["high"]
     assert row["random"] > 500
-    assert row["budget"] == "2,000 steps"
     assert torch.tensor(1e-40) * 1 != 0, "the program flushes denormal numbers in its process alone"
 
 
