@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import lru_cache
 from inspect import Parameter, signature
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game
 
 
-@runtime_checkable
 class Agent(Protocol):
     """An agent that maps a batch of observations to a batch of actions."""
 

@@ -272,5 +272,6 @@ def _describe(value: object) -> str:
         return repr(value)
     kind: Any = type(value)
     if is_dataclass(value) and kind.__dataclass_params__.frozen:  # rules, for example
-        return f"{kind.__name__} {hashlib.sha256(repr(value).encode()).hexdigest()[:12]}"
+        with np.printoptions(threshold=1 << 62, floatmode="unique"):  # arrays in full
+            return f"{kind.__name__} {hashlib.sha256(repr(value).encode()).hexdigest()[:12]}"
     return f"{kind.__module__}.{kind.__qualname__}"

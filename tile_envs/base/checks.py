@@ -144,9 +144,9 @@ def is_text(mode: object) -> bool:
     return checked_choice(mode, "mode", ("ansi", "rgb_array")) == "ansi"
 
 
-def check_named(value: object, name: str, names: Iterable[str], kind: Any, wanted: str) -> None:
-    """Check one of a few names, or an object of a user's that has the methods of a protocol."""
-    is_known = value in names if isinstance(value, str) else isinstance(value, kind)
+def check_named(value: object, name: str, names: Iterable[str], method: str, wanted: str) -> None:
+    """Check one of a few names, or an object of a user's that has a method."""
+    is_known = value in names if isinstance(value, str) else callable(getattr(value, method, None))
     if not is_known or isinstance(value, type):
         raise UsageError(f"{name} must be {listed(names)} or {wanted}, got {brief(value)}.")
 

@@ -105,6 +105,8 @@ class NumpyEngine:
         before, episodes = self.games
         due = before.over
         actions = checked_actions(actions, len(due), self._game.n_actions)
+        if np.count_nonzero(due):  # faster than `any`; nobody is asked for games that begin anew
+            before = before._replace(legal=before.legal * ~due)
         state, rewards, illegal = self._game._play(before, actions)
         illegal_run = episodes.illegal_run + _ONE
         illegal_run *= illegal
@@ -114,7 +116,7 @@ class NumpyEngine:
             steps = steps + _ONE
             truncations |= steps >= self._limits.max_steps
         after = Games(state, Episodes(steps, illegal_run, illegal, episodes.begun))
-        if np.count_nonzero(due):  # faster than `any`
+        if np.count_nonzero(due):
             where = np.flatnonzero(due)
             self.begin(after, where, before.streams)
             rewards[where] = truncations[where] = 0

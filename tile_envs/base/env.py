@@ -34,7 +34,7 @@ class Board:
     `observation()`, `info()`, without `illegal`, and `position()`, for `Game.checked_positions`.
     """
 
-    legal: int  # the legal actions, as bits; 0 once the game is over
+    legal: int  # the legal actions, as bits; 0 once the game has terminated
     changing: ClassVar[tuple[str, ...]]  # the names of the attributes that play changes
 
     def __init__(self, game: Any) -> None:
@@ -176,7 +176,7 @@ class GameEnv(gym.Env[Observation, Any], Generic[AGame, AnInfo]):
         self._board.begin(self._stream, position)
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions, `(actions,) bool`, as MaskablePPO wants; none at the end."""
+        """Return the legal actions, `(actions,) bool`, as MaskablePPO wants; none at its end."""
         legal: NDArray[np.int8] = sets.masks(self._n_actions)[self._begun().legal]
         return legal.astype(np.bool_)
 

@@ -25,7 +25,7 @@ from tile_envs.base import engine as engines
 from tile_envs.base.env import AGame, GameEnv, single_state
 from tile_envs.base.random_stream import Words, checked_seeds, consecutive, seeds_of, starts
 from tile_envs.errors import ExtraNotInstalled, UsageError, extra
-from tile_envs.game import Bools, Floats, Observations, describe
+from tile_envs.game import Bools, Floats, Game, Observations, describe
 
 METHODS = "action_masks", "render"  # whose answers hold one for each game
 PER_GAME = *METHODS, "seeds", "ended"  # also the attributes that differ between games
@@ -85,6 +85,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         drawn = None, *self.metadata["render_modes"]
         self.render_mode = checks.checked_choice(render_mode, "render_mode", drawn)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        if game is not None and (options or not isinstance(game, Game)):
+            raise UsageError(f"game must be a Game alone, got {checks.brief((game, options))}.")
         self.game: AGame = self.single.game_of(**options) if game is None else game
         self._described = describe(self.game)
         self.max_illegal = checks.checked_count(max_illegal, "max_illegal")
@@ -200,7 +202,7 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         return transition
 
     def sample_legal_actions(self) -> NDArray[np.int64]:
-        """Draw a legal action for every game, uniformly, `(num_envs,)`; 0 for games that are over.
+        """Draw a legal action for every game, uniformly, `(num_envs,)`; 0 where none is legal.
 
         As `action_space.sample` does, it draws from the generator of `action_space.seed`.
         """

@@ -81,9 +81,10 @@ class JaxEnv:
         checks.checked_options(dict.fromkeys(given), self.game.reset_options)
         if given:
             known = {name: value for name, value in given.items() if not _is_traced(value)}
+            words = {n: int(v.to_numpy()) for n, v in known.items() if isinstance(v, Word)}
             if _is_traced(board):
                 known["board"] = np.zeros(board.shape, board.dtype)
-            self.game.checked_positions(known)
+            self.game.checked_positions(known | words)
         scores = {name: Word.of(value) for name, value in position.items()}
         return self._begin(Word.of(seed), board, **scores)
 

@@ -214,7 +214,7 @@ class JaxSliding(JaxEnv):
     def probabilities(self, afterstate: Afterstate) -> Any:
         empty = self.observation(afterstate.state)[..., None] == 0
         shares = np.array(self.game.distribution.probabilities, np.float32)
-        drawn = (empty * shares / empty.sum()).reshape(-1)
+        drawn = (empty * shares / jnp.maximum(empty.sum(), 1)).reshape(-1)
         return jnp.where(afterstate.legal, drawn, np.arange(self.n_chances) == 0)
 
     def _draw_cell(self, board: Columns, word: Word) -> Columns:

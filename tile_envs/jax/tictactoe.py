@@ -108,7 +108,8 @@ class JaxTicTacToe(JaxEnv):
 
     def probabilities(self, afterstate: Afterstate) -> Any:
         cells, indices = afterstate.state.replies, jnp.arange(self.n_chances, dtype=jnp.int32)
-        shares = (cells >> indices & 1).astype(jnp.float32) / jnp.bitwise_count(cells)
+        n = jnp.maximum(jnp.bitwise_count(cells), 1)
+        shares = (cells >> indices & 1).astype(jnp.float32) / n
         return jnp.where(self._is_reply_due(afterstate), shares, indices == 0)
 
     @jit_method

@@ -60,7 +60,7 @@ def _run(args: argparse.Namespace) -> None:
     controls, moves = Controls(game.env.game), counted(len(game.actions), "move")
     print(controls.drawing(game.position).text())
     print(f"{controls.words(game.position)} · {moves} · seed {game.seed}")
-    if args.record:
+    if args.record and game.actions:
         print(f"wrote {args.record}")
 
 
@@ -110,8 +110,8 @@ def _option(text: str) -> tuple[str, Any]:
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
     try:
         return name, json.loads(value)
-    except ValueError:
-        return name, value
+    except ValueError:  # a word, of which Python has some
+        return name, {"True": True, "False": False, "None": None}.get(value, value)
 
 
 if __name__ == "__main__":

@@ -44,9 +44,14 @@ class Controls:
 
     def words(self, position: Position) -> str:
         """Return the largest tile, or whose turn it is, or how the game has ended."""
+        if position.truncated and not position.terminated:
+            is_illegal = position.info["illegal"]
+            return "too many illegal moves" if is_illegal else "no more moves are allowed"
         if isinstance(self._game, SlidingGame):
             largest = f"largest tile {position.info['max_tile']}"
-            return f"Game over · no move is left · {largest}" if position.over else largest
+            is_won = position.state["board"].max() >= self._game.last_tile
+            end = "the goal is reached" if is_won else "no move is left"
+            return f"Game over · {end} · {largest}" if position.over else largest
         winner, to_play = position.info["winner"], position.info["to_play"]
         if winner:
             ending = "" if self._neutral else f" · you {'won' if winner == to_play else 'lost'}"

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tile_envs.base.env import GameEnv
 from tile_envs.errors import UsageError
 from tile_envs.play.controls import Controls
@@ -74,7 +76,8 @@ def play_games(
                     game = Playthrough(env, game.seed + 1)
                 elif key is not None:
                     action = controls.action(WASD.get(key, key))
-                    if action is not None and position.info["action_mask"][action]:
+                    legal = () if position.over else np.flatnonzero(position.info["action_mask"])
+                    if action is not None and action in legal:
                         game.play(action)
     finally:
         leave()
@@ -107,8 +110,6 @@ def watch_game(
         words = controls.words(position)
         if action is not None:
             words = "paused" if paused else f"{speed:g} moves/s"
-        elif position.truncated:
-            words = "too many illegal moves"
         of_end = "" if end is None else f" of {end:,}"
         lines = [f"move {n:,}{of_end} · {words}", *hints(position), keys]
         screen.draw(controls.drawing(position)._replace(lines=lines))

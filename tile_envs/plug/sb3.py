@@ -105,6 +105,7 @@ class SB3VecEnv(VecEnv):
             )
         self.envs, self.games, self.reward_scale = envs, games, reward_scale
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        self.metadata["render_fps"] = games.metadata["render_fps"]
         self._advance = envs.advance if envs is games else partial(_advance_wrapped, envs)
         self._actions = np.zeros(self.num_envs, np.int64)
         self._returns, self._lengths = np.zeros(self.num_envs), np.zeros(self.num_envs, np.int64)
@@ -112,11 +113,12 @@ class SB3VecEnv(VecEnv):
 
     def reset(self) -> NDArray[Any]:
         """Start new games, by the seed and the options that were set, options alike for all."""
-        if any(options != self._options[0] for options in self._options):
+        first = self._options[0]  # arrays in options are not compared
+        if any(options is not first and (options or first) for options in self._options):
             raise UsageError("all games start alike: pass set_options one dictionary, not a list.")
         seeds: Any = None if None in self._seeds else self._seeds
         observations: NDArray[Any]
-        observations, infos = self.envs.reset(seed=seeds, options=self._options[0] or None)
+        observations, infos = self.envs.reset(seed=seeds, options=first or None)
         masks = infos["action_mask"].view(np.bool_)
         self.reset_infos = [{"action_mask": mask, "illegal": False} for mask in masks]
         self._returns[:], self._lengths[:] = 0, 0
@@ -265,7 +267,6 @@ def _advance_wrapped(envs: AnyVectorEnv, actions: NDArray[Any]) -> Transition:
     final = None
     if "final_info" in infos:
         games = np.flatnonzero(infos["_final_info"])
-        last = {name: values[games] for name, values in infos["final_info"].items()}
-        unkeyed = {name: values for name, values in last.items() if not name.startswith("_")}
-        final = Final(games, infos["final_obs"][games], unkeyed)
+        last = {n: v[games] for n, v in infos["final_info"].items() if not n.startswith("_")}
+        final = Final(games, infos["final_obs"][games], last)
     return Transition(observations, rewards, terminations, truncations, infos, final)

@@ -102,7 +102,7 @@ class TextEnv(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         max_wrong: int = 10,
     ) -> None:
         options = {"wrong": wrong, "reward": reward, "values": values, "match": match}
-        RecordConstructorArgs.__init__(self, **options, max_wrong=max_wrong)
+        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **options, max_wrong=max_wrong)
         super().__init__(env)
         inside = env.unwrapped
         if not isinstance(inside, GameEnv):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_envs.base.checks import checked_count
 from tile_envs.errors import UsageError
 
 Picture = NDArray[np.uint8]
@@ -160,11 +161,10 @@ def picture_grid(pictures: Sequence[Picture], columns: int | None = None) -> Pic
     The result, `(rows * H, columns * W, 3) uint8`, is white where pictures are lacking.  A
     `ValueError` refuses no pictures, and `columns` that are no positive integer.
     """
-    if not pictures:
+    if pictures is None or not len(pictures) or isinstance(pictures[0], str):
         raise UsageError('pictures must be one or more: make games with render_mode="rgb_array".')
-    columns = math.isqrt(len(pictures) - 1) + 1 if columns is None else columns
-    if not (isinstance(columns, int) and columns > 0):
-        raise UsageError(f"columns must be a positive integer, got {columns!r}.")
+    usual = math.isqrt(len(pictures) - 1) + 1
+    columns = usual if columns is None else checked_count(columns, "columns")
     rows, (height, width, _) = -(-len(pictures) // columns), pictures[0].shape
     whole = np.full((rows, height, columns, width, 3), 255, np.uint8)
     for i, picture in enumerate(pictures):

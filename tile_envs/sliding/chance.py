@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -136,7 +136,6 @@ def checked_starts(
     return boards.astype(np.uint8)
 
 
-@runtime_checkable
 class Placer(Protocol):
     """Chooses the cells of new tiles."""
 

@@ -109,8 +109,8 @@ class SlidingGame(Game):
         rules.check_rewards(shape)
         keep(spawn=rules.spawn if self.spawn is None else rules.checked_spawn(self.spawn))
         keep(start_tiles=self._checked_start_tiles())
-        wanted = chance.Placer, "an object with place()"
-        checks.check_named(self.placer, "placer", chance.NAMED, *wanted)
+        wanted = "an object with place()"
+        checks.check_named(self.placer, "placer", chance.NAMED, "place", wanted)
         if self.placer == chance.ADVERSARY:
             check_packs(shape, "the adversary", "use placer='random', or an object")
         fraction = checks.checked_probability(self.start_fraction, "start_fraction")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
@@ -67,7 +67,8 @@ class TicTacToe(Game):
         if isinstance(self.opponent, Mapping | list | tuple):  # pairs are lists in JSON
             vars(self).update(opponent=_checked_mixture(self.opponent))  # past the frozen dataclass
         wanted = "an agent with predict(), or names with probabilities, {'minimax': 0.8, …}"
-        checks.check_named(self.opponent, "opponent", NAMED, Agent | tuple, wanted)
+        if not isinstance(self.opponent, tuple):
+            checks.check_named(self.opponent, "opponent", NAMED, "predict", wanted)
         checks.checked_choice(self.side, "side", list(PLAYED))
 
     def __str__(self) -> str:
@@ -219,7 +220,7 @@ class TicTacToe(Game):
         return drawing.text() if checks.is_text(mode) else drawing.picture()
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps({"opponent": self.opponent, "side": self.side})
 
 
 class Policies(NamedTuple):

@@ -44,7 +44,7 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return getattr(vector, cls.__name__)(env, *args, **kwargs)
 
     def __init__(self, env: AnyEnv, **arguments: Any) -> None:
-        RecordConstructorArgs.__init__(self, **arguments)
+        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **arguments)
         super().__init__(env)
         transforms.check_order(env, type(self))
 
@@ -148,6 +148,9 @@ class Log2Reward(_Wrapper):
     Faces grow exponentially with the work that goes into them; their logarithms do not.
     """
 
+    def __init__(self, env: AnyEnv) -> None:
+        super().__init__(env)
+
     def step(self, action: Any) -> Step:
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, float(np.log2(max(float(reward), 1.0))), terminated, truncated, info
@@ -185,11 +188,7 @@ class ShapeReward(_Wrapper):
 class _CountIllegal(_Wrapper):
     """Counts illegal actions in an info, subtracts a penalty for each, or replaces them."""
 
-    _penalty, _replaces = 0.0, False
-
-    def __init__(self, env: AnyEnv, **arguments: Any) -> None:
-        super().__init__(env, **arguments)
-        self._count = 0
+    _penalty, _replaces, _count = 0.0, False, 0
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**kwargs)
@@ -235,3 +234,6 @@ class ReplaceIllegal(_CountIllegal):
     """
 
     _replaces = True
+
+    def __init__(self, env: AnyEnv) -> None:
+        super().__init__(env)

@@ -76,7 +76,7 @@ class Shaping:
 
     def potentials(self, boards: Boards) -> Floats:
         """Return the potentials `(n,)` of boards `(n, R, C)`."""
-        values = as_array(answer := self._potential(boards))
+        values = as_array(answer := self._potential(boards.copy()))  # it may be a user's
         is_number = values.shape == (len(boards),) and values.dtype.kind in "biuf"
         if not is_number or not np.isfinite(values).all():
             raise UsageError(

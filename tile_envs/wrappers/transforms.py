@@ -54,6 +54,8 @@ class Flat:
         self._axes, self._size = len(space.shape), math.prod(space.shape)
         kind = np.dtype(dtype)
         low, high = (bound.ravel().astype(kind) for bound in (space.low, space.high))
+        if (low != space.low.ravel()).any() or (high != space.high.ravel()).any():
+            raise UsageError(f"dtype must hold all values of {space}, got {kind}.")
         self.space = spaces.Box(low, high, dtype=kind.type)
 
     def __call__(self, observations: NDArray[Any], infos: dict[str, Any]) -> NDArray[Any]:
@@ -126,8 +128,9 @@ def checked_penalty(penalty: float) -> float:
 
 def checked_boards_space(env: Any, what: str) -> spaces.Box:
     """Return the space of observations that are boards, of which something is made."""
-    space = space_of(env)
-    if not isinstance(space, spaces.Box) or space.dtype.kind not in "iu" or len(space.shape) != 2:
+    space: spaces.Box = space_of(env)
+    is_board = isinstance(space, spaces.Box) and space.dtype.kind in "iu" and len(space.shape) == 2
+    if not is_board or space != space_of(getattr(env, "unwrapped", env)):
         raise UsageError(
             f"{what} are made of boards, Box(…, (R, C), integers), got {space}: "
             "leave out other wrappers of observations, or put them outside."

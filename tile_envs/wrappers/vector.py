@@ -151,13 +151,11 @@ class _CountIllegal(_Wrapper):
 
     def __init__(self, env: AnyVectorEnv) -> None:
         super().__init__(env)
-        self._indices = np.arange(self.num_envs)
         self._counts = np.zeros(self.num_envs, np.int64)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observations, infos = self.env.reset(**kwargs)
-        begun = (kwargs.get("options") or {}).get("reset_mask", slice(None))
-        self._counts[begun] = 0
+        self._counts[infos["_illegal"]] = 0  # of games that were reset
         _report(infos, transforms.COUNT, self._counts)
         return observations, infos
 
@@ -165,7 +163,7 @@ class _CountIllegal(_Wrapper):
         masks, over = self.action_masks(), self._games.ended
         actions = checked_actions(actions, *masks.shape)
         # The actions of games that this step resets are ignored.
-        illegal = ~masks[self._indices, actions] & ~over
+        illegal = ~masks[np.arange(len(actions)), actions] & ~over
         self._counts[over] = 0
         if self._replaces and illegal.any():
             streams, actions = self._games.get_state()["stream"], actions.copy()

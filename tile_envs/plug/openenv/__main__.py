@@ -29,7 +29,7 @@ def main() -> int:
             raise UsageError(f"--env-kwargs must be JSON, got {args.env_kwargs!r}.") from error
         app = make_app(resolve_id(args.env), args.reward, **options)
     except Exception as error:
-        if not is_mistake(error):
+        if not is_mistake(error) and not isinstance(error, TypeError):  # Gymnasium's, of an option
             raise
         print(message_of(error), file=sys.stderr)
         return MISTAKE

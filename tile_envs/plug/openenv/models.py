@@ -15,8 +15,9 @@ class TilesAction(Action):  # type: ignore[misc]
 
 
 class TilesObservation(Observation):  # type: ignore[misc]
-    """What a player sees; `metadata["wrong"]` tells whether the answer named no legal move."""
+    """What a player sees."""
 
     text: str = Field(description="what was wrong, the board, the score and the legal moves")
     board: list[list[int]] = Field(description="faces, 0 for empty; or marks, 1 X and -1 O")
     legal_moves: list[str] = Field(description="the words of the legal moves; none at the end")
+    wrong: bool = Field(description="whether the answer named no legal move")

@@ -57,8 +57,8 @@ class TilesEnvironment(Environment):  # type: ignore[misc]
         if isinstance(game, SlidingGame):
             board = game.faces(board)
         legal = describe_actions(mask).split(", ") if mask.any() else []
-        shown = {"text": text, "board": board.tolist(), "legal_moves": legal, **ends}
-        return TilesObservation(**shown, metadata={"wrong": info["wrong"]})
+        shown = {"text": text, "board": board.tolist(), "legal_moves": legal}
+        return TilesObservation(**shown, wrong=info["wrong"], **ends)
 
 
 def make_app(env_id: str = "Tiles2048-v0", reward: str = "score", **options: Any) -> Any:
