@@ -267,9 +267,8 @@ CALLS = [
     (lambda: evaluate(int, "Tiles2048-v0"), "predict"),
     (lambda: solve(SlidingGame(RULES_2584, (3, 4))), "smaller shape"),
     # What is played.
+    *((partial(evaluate, Stubborn(x), "TicTacToe-v0"), f"actions {x}") for x in (9, -1)),
     (lambda: evaluate(Stubborn(2.9), "TicTacToe-v0"), "actions float64"),
-    (lambda: evaluate(Stubborn(9), "TicTacToe-v0"), "actions 9"),
-    (lambda: evaluate(Stubborn(-1), "TicTacToe-v0"), "actions -1"),
     (lambda: evaluate(GreedyAgent(TILES), "Tiles2584-v0"), "GreedyAgent 2048 2584"),
     # Seeds, games and rules.
     (lambda: seeds(2**32, 1), "seed 4294967296"),
@@ -302,6 +301,7 @@ CALLS = [
     (lambda: wrappers.ShapeReward(gym.make("Tiles2048-v0"), {"empty": 1.0}, 1.1), "gamma 1.1"),
     (lambda: wrappers.MaskInObservation(gym.make("TicTacToe-v0"), mask_dtype="i8"), "mask_dtype"),
     (lambda: wrapped("ReplaceIllegal", SYNC), "vectorization_mode"),
+    (lambda: wrappers.OneHotPlanes(Renumbered(gym.make("Tiles2048-v0"))), "other wrappers"),
     # envs
     (lambda: train("qtable", "Tiles2048-v0", []), "env_kwargs []"),
     (lambda: train("qtable", "", games=1), "environment ''"),
@@ -312,6 +312,7 @@ CALLS = [
     *((partial(TILES.draw, bad, "ansi"), "board") for bad in (None, "", [0] * 4, [[99] * 4] * 4)),
     *((partial(MARKS.draw, bad, "ansi"), "board") for bad in (None, "", [0] * 3, [[0.5] * 3] * 3)),
     (lambda: gym.make_vec("TicTacToe-v0", 10**15), "num_envs memory"),
+    (lambda: gym.make_vec("Tiles2048-v0", 2, game=BOARD, shape=(3, 3)), "game shape"),
     # runs and the command line
     (lambda: write_arrays(Path("a.npz"), [("a", np.array([{}], object))]), "Object"),
     (lambda: evaluate("random", "TicTacToe-v0", {"side": "X"}, side="O"), "'O' env_kwargs 'X'"),

@@ -86,7 +86,8 @@ class GameVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]], Ge
         self.render_mode = checks.checked_choice(render_mode, "render_mode", drawn)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         if game is not None and (options or not isinstance(game, Game)):
-            raise UsageError(f"game must be a Game alone, got {checks.brief((game, options))}.")
+            found = f"{checks.brief(game)} and the options {checks.brief(options)}"
+            raise UsageError(f"game must be a Game alone, got {found}.")
         self.game: AGame = self.single.game_of(**options) if game is None else game
         self._described = describe(self.game)
         self.max_illegal = checks.checked_count(max_illegal, "max_illegal")
