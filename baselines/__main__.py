@@ -41,6 +41,8 @@ def handle_errors(advice: str = "") -> Iterator[None]:
     """
     shown = TRACEBACK in sys.argv
     sys.argv[:] = [word for word in sys.argv if word != TRACEBACK]
+    # One that is closed is None.
+    sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # where it has no character for λ or a frame
     before = signal.signal(signal.SIGTERM, _terminated)

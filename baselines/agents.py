@@ -146,7 +146,7 @@ def equal_probabilities(marked: Bools | Ints) -> Floats:
     return np.asarray(marked / np.maximum(marked.sum(axis=1, keepdims=True), 1))
 
 
-def instance(kind: type[Any], values: Mapping[str, Any], **options: Any) -> Any:
+def instance(kind: type[Any], values: Mapping[str, Any], /, **options: Any) -> Any:
     """Return an instance of a class; required arguments are passed by position."""
     check_takes(kind, values, options)
     return kind(*values.values(), **options)
@@ -236,6 +236,8 @@ STRONG = "strong"  # the name of the trained networks that come with the package
 STRONG_FOLDER = Path(__file__).with_name(STRONG)
 """The exports of runs with the preset of this name, in folders called as their games."""
 NAMES = (*AGENTS, STRONG)
+PLAYS = "predict", "action_probabilities"
+"""The methods of agents, of which each has one; the latter is enough for exact results."""
 LEARNERS = [name for name, entry in AGENTS.items() if entry.learns]
 
 
@@ -249,7 +251,7 @@ def agent_class(name: str) -> type[Any]:
     with extra("baselines"):
         (import_module if name in AGENTS else import_named)(module)
     agent = getattr(sys.modules[module], qualified, None)
-    if not isinstance(agent, type) or not hasattr(agent, "predict"):
+    if not isinstance(agent, type) or not any(hasattr(agent, method) for method in PLAYS):
         raise UsageError(f"{name} is no agent: expected a class with predict(observation).")
     return agent
 

@@ -15,7 +15,7 @@ from baselines.agents import STRONG_FOLDER, Task, instance
 from baselines.evaluation.comparison import NO_GAMES, Result
 from baselines.evaluation.parts import part
 from baselines.evaluation.rows import SUFFIXES, Row
-from baselines.evaluation.sampled import evaluated
+from baselines.evaluation.sampled import Stopped, evaluated
 from baselines.search.options import DEEPEST, SearchOptions
 from baselines.settings import check_file, read_settings
 from baselines.training import run_folder as runs
@@ -25,7 +25,7 @@ from tile_envs.agents import Agent
 from tile_envs.base.checks import brief, checked_integer, checked_mapping
 from tile_envs.errors import UsageError
 from tile_envs.game import Game
-from tile_envs.games import AnyEnv, ids, make, named, options_of, resolve_id
+from tile_envs.games import AnyEnv, ids, make, named, resolve_id
 from tile_envs.words import printable
 
 
@@ -129,12 +129,11 @@ def open_player(
 
 
 def _of_object(agent: Any, task: Task, seed: int, options: Mapping[str, Any]) -> Player:
-    if not hasattr(agent, "predict"):
+    if not any(hasattr(agent, method) for method in agents.PLAYS):
         raise UsageError(f"an agent has a method predict(observation), got {brief(agent)}.")
     if options and not isinstance(agent, type):
         raise UsageError("agent_kwargs are for an agent that is named.")
-    # The options may be those of a vector environment alone, such as engine.
-    options_of(task.env)
+    make(task.env, task.env_kwargs)  # which checks the options
     if isinstance(agent, type):
         agent = make_agent(agent, task.game, seed, **options)
     return Player(agent, type(agent).__name__, task)
@@ -170,7 +169,7 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
     """Return the learner of a run with what it has learned, in which more options may be given."""
     asked = None if env_id is None else resolve_id(env_id)  # imports the id's module
     path = Path(name)
-    folder = path.parent if path.suffix == runs.MODEL_SUFFIX else path
+    folder = path.parent if path.suffix == runs.MODEL_SUFFIX and not path.is_dir() else path
     run = Run.read(folder)
     config = run.config
     # A module that only a file names is never imported.
@@ -225,7 +224,7 @@ def _searching(player: Player, depth: int | None, options: Mapping[str, Any]) ->
     return player._replace(agent=agent, name=player.name + how, setting=setting)
 
 
-def make_agent(name: str | type[Any], game: Game, seed: int = 0, **options: Any) -> Agent:
+def make_agent(name: str | type[Any], game: Game, seed: int = 0, /, **options: Any) -> Agent:
     """Return an agent that needs no training, for a game, with options of its own."""
     kind = name if isinstance(name, type) else agents.agent_class(name)
     if issubclass(kind, Learner):
@@ -282,8 +281,16 @@ def play_all(
             from baselines.evaluation.exact import evaluate_exactly  # late: it compiles
 
             row = evaluate_exactly(*game, name=player.name)
+        elif not hasattr(player.agent, "predict"):
+            raise UsageError(f"{player.name} has no predict: only exact results need none.")
         else:
-            row, record = evaluated(*game, episodes, seed, player.name, progress, first or 0)
+            try:
+                row, record = evaluated(*game, episodes, seed, player.name, progress, first or 0)
+            except Stopped as stopped:
+                stopped.noted = player.noted
+                if first is not None:  # what has been played is a part, too
+                    stopped.row |= part(stopped.record, first) | {"agent": player.name}
+                raise
             row |= {} if first is None else part(record, first)
             returns = record.returns
         yield Result(row, player.setting, returns, player.noted)

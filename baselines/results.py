@@ -83,7 +83,7 @@ def evaluate(
 
     Raises:
         ValueError: If an argument is unusable, or the agent plays actions that are none.
-        Stopped: If it is interrupted after the first game of the list has ended.
+        Stopped: If it is interrupted once the games that began together have ended.
     """
     asked = {"seed": seed, "agent_kwargs": agent_kwargs, "search": search, **search_options}
     played = open_player(agent, env, env_kwargs, **asked)

@@ -56,6 +56,8 @@ def best(
     if not (values_of := getattr(played.agent, "action_values", known)):
         raise UsageError(f"{played.name} has no action_values: give another --agent.")
     cells = read_board(game, board)
+    if not is_sliding:
+        played.sides_to_evaluate("O" if cells.sum() else "X", exact=False)
     # In tic-tac-toe the marks of the player to move are 1.
     seen = (cells if is_sliding or cells.sum() == 0 else -cells)[None]
     legal, names = game.legal_actions(seen)[0] > 0, action_names(game)

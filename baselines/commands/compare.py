@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from baselines.agents import Task
+from baselines.agents import STRONG, Task
 from baselines.commands import options
 from baselines.evaluation.comparison import Result, comparison, write_results
 from baselines.evaluation.sampled import Stopped
@@ -26,10 +26,10 @@ def compare(
 ) -> None:
     """Let agents play the same list of games, and print one table, and their differences.
 
-    Named agents play what the runs were trained in, and all agents play the same sides. Runs that
-    differ in the seed alone are one setting, as are the files that a quoted pattern names, such as
-    'runs/a-*/best_model.zip'. Below the table are the differences from the best agent: between
-    settings with several seeds over these, else game by game.
+    Named agents play what the runs were trained in, and all agents play the same sides; `strong`
+    and runs search if asked to. Runs that differ in the seed alone are one setting, as are the
+    files that a quoted pattern names, such as 'runs/a-*/best_model.zip'. Below the table are the
+    differences from the best agent: over seeds, where settings have several, else game by game.
 
     Args:
         episodes: The number of games.
@@ -52,9 +52,11 @@ def compare(
         learned.setdefault(run.task.env, {}).update(sides)
     asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()]
     asked = asked or [(playing.env, playing.env_kwargs)]
-    planned = []
+    planned, of_task = [], ("env", "env_kwargs", "wrappers")
+    looks = {n: value for n, value in vars(playing).items() if n not in of_task}
     for name, word in named.items():
         how: Any = {"seed": seed, "wrappers": playing.wrappers if names_file(name) else ()}
+        how |= looks if name == STRONG or (":" in name and not names_file(name)) else {}
         players = [runs[name]] if name in runs else [open_player(name, *of, **how) for of in asked]
         for player in (with_path(player, word) for player in players):
             for each in learned.get(player.task.env, [side]):
@@ -64,7 +66,7 @@ def compare(
         for result in play_all(planned, episodes, seed, exact):
             results.append(result)
     except Stopped as stopped:
-        results.append(Result(stopped.row, "", stopped.record.returns))
+        results.append(Result(stopped.row, "", stopped.record.returns, stopped.noted))
         raise
     finally:
         write_results(results, out)

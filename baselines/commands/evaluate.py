@@ -112,7 +112,7 @@ def evaluate(
                 results.append(result)  # before it is printed, since a pipe can be closed
                 print(block(result.row))
     except Stopped as stopped:
-        results.append(Result(stopped.row))
+        results.append(Result(stopped.row, noted=stopped.noted or {"path": name}))
         print(block(stopped.row))
         raise
     finally:

@@ -9,6 +9,7 @@
 
 import json
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,7 +50,7 @@ def export(
         out: The folder of the copy.
         games: Games of the evaluation on the card, if not given those of a test of the run.
     """
-    folder = run.parent if run.suffix == runs.MODEL_SUFFIX else run
+    folder = run.parent if run.suffix == runs.MODEL_SUFFIX and not run.is_dir() else run
     noted = Run.read(folder)
     if not noted.finished:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")
@@ -92,7 +93,9 @@ def _card(copied: Player, noted: Run, learner: Learner, games: int, is_deep: boo
         rows, evaluation, how = [row], "evaluate", f"{options}, episodes={games}"
         results = [("", row["mean"], record.returns.std())]
     is_taught = config.budgets or config.games == 0  # anew or by a person: no command does that
+    budget = {"games": learner.games} if is_taught or config.minutes else config.budget
     varies = is_taught or config.minutes or config.settings.get("threads", 1) > 1
+    varies = varies or config.settings.get("device", "cpu") != "cpu"
     card = TEMPLATE.read_text(encoding="utf-8").format(
         name=name,
         env=task.env,
@@ -104,7 +107,7 @@ def _card(copied: Player, noted: Run, learner: Learner, games: int, is_deep: boo
         budget=config.budgets_in_words,
         again="an agent like it" if varies else "the same agent, bit for bit",
         agent_version=config.agent_version,
-        command=shlex.join(_command(config, learner.games)),
+        command=shlex.join(_command(config, budget)),
         versions=", ".join(f"{package} {version}" for package, version in noted.versions.items()),
         version=exported["version"],
         results=indent("\n".join(block(row, with_speed=False) for row in rows), "    "),
@@ -116,7 +119,7 @@ def _card(copied: Player, noted: Run, learner: Learner, games: int, is_deep: boo
     return card + model * is_deep
 
 
-def _command(config: RunConfig, games: int) -> list[str]:
+def _command(config: RunConfig, budget: Mapping[str, Any]) -> list[str]:
     """Return the command that trains as a run did, with what differs from the class's defaults."""
     # By a preset without settings; where there is none, all that presets set is listed.
     learner = learner_class(config.agent)
@@ -126,7 +129,7 @@ def _command(config: RunConfig, games: int) -> list[str]:
     set_by = {name: values.keys() & settings.keys() for name, (_, values) in presets.items()}
     neutral = next((name for name, names in set_by.items() if not names), None)
     listed = set[str]() if neutral else set[str]().union(*set_by.values())
-    given: dict[str, Any] = {"preset": neutral, "games": games}
+    given: dict[str, Any] = {"preset": neutral, **budget}
     given |= {n: getattr(config, n) for n in ("seed", "env_kwargs", "test_every", "test_games")}
     given["side"] = config.sides[0] if len(config.sides) == 1 else None
     given = {n: value for n, value in given.items() if value is not None and value != {}}

@@ -52,8 +52,9 @@ def play(
     if hints is not None:
         adviser = open_player(hints, seed=seed, **vars(playing))
         task, lines = adviser.task, hints_of(adviser)
+        env = make(task.env, adviser.options(adviser.sides_to_evaluate(None, exact=False)[0]))
         with open_screen(window, task.env) as screen:
-            play_games(make(task.env, task.env_kwargs), screen, seed, hints=lines)
+            play_games(env, screen, seed, hints=lines)
     elif window or playing != PLAYING:
         raise UsageError("--env, --shape, --search with its options and the like go with --hints.")
     elif against is not None:

@@ -26,8 +26,8 @@ def record(
     These are never the games of `evaluate`.
 
     Args:
-        out: The folder of replays, which `watch` shows; games that it holds stay, but those of the
-            same seed are replaced. For npz a file, for minari the name of a new dataset, such as
+        out: The folder of replays, which `watch` shows; those that it holds stay, except games of
+            the same seed and number. For npz a file, for minari the name of a new dataset, such as
             2048/greedy-v0.
         episodes: The number of games.
         format: replay writes a file for each game, to watch and to train from. npz writes arrays of

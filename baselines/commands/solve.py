@@ -14,7 +14,7 @@ from typing_extensions import Doc
 from baselines.agents import Task
 from baselines.commands.options import Env, EnvKwargs
 from baselines.progress import clock
-from baselines.settings import Count, Seed
+from baselines.settings import Count, Seed, check_writable
 from baselines.solver.boards import check_size
 from baselines.solver.questions import questions_of
 from baselines.solver.solve import FILE, Solution
@@ -57,6 +57,8 @@ def solve(
     if query is not None:
         content = sys.stdin.buffer.read() if str(query) == "-" else query.read_bytes()
         lines = content.decode("utf-8-sig", errors="replace").splitlines()
+    if out is not None and not (out / FILE).exists():
+        check_writable(next(path for path in (out, *out.absolute().parents) if path.is_dir()))
     began = clock()
     if out is not None and (out / FILE).exists():
         solution = Solution.load(out, game)

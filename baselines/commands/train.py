@@ -155,8 +155,7 @@ def closing_text(folder: Path, learner: Learner) -> str:
 def _best_board(learner: Learner, task: Task, games: int) -> list[str]:
     if task.sides or not games:
         return []
-    limit = min(MOVES, task.env_kwargs.get("max_episode_steps") or MOVES)
-    options = {**task.env_kwargs, "max_episode_steps": limit}
+    options = {**task.env_kwargs, "max_episode_steps": MOVES}
     record = play(learner, task.env, options, games, use="test")
     best = int(record.returns.argmax())
     board = task.game.draw(record.boards[best], "ansi", int(record.returns[best]))

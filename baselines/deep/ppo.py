@@ -28,6 +28,7 @@ from baselines.deep.convolutions import BoardConvolutions
 from baselines.deep.sb3_learner import SB3Learner, SB3Settings
 from baselines.deep.torch_setup import torch_threads
 from baselines.settings import Count, Fraction
+from tile_envs.errors import UsageError
 from tile_envs.game import Floats, Ints, Observations
 from tile_envs.plug.features import BoardFeatures
 from tile_envs.sliding.game import SlidingGame
@@ -50,6 +51,10 @@ class PPOSettings(SB3Settings):
     n_epochs: Count = 10
     ent_coef: Fraction = 0.0
     gae_lambda: Fraction = 0.95
+
+    def __post_init__(self) -> None:
+        if self.n_envs * self.n_steps % self.batch_size == 1 or self.batch_size == 1:
+            raise UsageError(f"batch_size leaves a batch of one transition, got {self.batch_size}.")
 
 
 class PPOLearner(BoardAgent, SB3Learner):

@@ -61,7 +61,7 @@ def over_seeds(results: Sequence[Result]) -> list[Row]:
         row = {name: first[name] if name in SHARED else None for name in first}
         row |= {"agent": _name(runs), "interval_method": OVER_SEEDS}
         found, _ = difference(_values(runs), np.zeros(1), are_paired=True)
-        row |= _estimated(compared(first), found)
+        row |= _estimated(compared(first), found, are_differences=False)
         for name in notes[0]:
             told = [each.get(name) for each in notes]
             row[name] = told if told[1:] != told[:-1] else told[0]
@@ -75,16 +75,18 @@ def _seed(result: Result) -> int | None:
 
 def _values(runs: Sequence[Result]) -> Floats:
     """Return the results `(k, n)` that n runs have in their k columns of `MEANS`."""
-    return np.array([[run.row[name] for run in runs] for name in compared(runs[0].row)])
+    results = [[run.row[name] for run in runs] for name in compared(runs[0].row)]
+    return np.round(results, 9)  # further decimals depend on the order of additions
 
 
-def _estimated(names: Sequence[str], found: Floats) -> Row:
+def _estimated(names: Sequence[str], found: Floats, are_differences: bool = True) -> Row:
     """Return estimates `(3, k)`, or without bounds `(1, k)`, as columns of a row."""
     row: Row = {"interval_of": names[0]}
     for name, values in zip(names, found.T, strict=False):
         prefix = f"{name}_" * (name != names[0])
         most = math.inf if name == "mean" and "win" not in names else 1  # of fractions and outcomes
-        told = values.clip(-most, most).tolist()
+        is_signed = are_differences or (name == "mean" and "win" in names)
+        told = values.clip(-most if is_signed else 0, most).tolist()
         row |= zip((name, f"{prefix}low", f"{prefix}high"), told, strict=False)
     return row
 
@@ -150,6 +152,8 @@ def _advice(found: Floats, missing: float, thing: str) -> str:
     """Return how many more seeds or games of each would tell apart what these do not."""
     if not found[1] <= 0 <= found[2]:
         return ""
+    if math.isnan(missing):  # nothing differs, and nothing varies
+        return ", the same"
     more = counted(max(1, math.ceil(min(missing, 1e9))), f"more {thing}")
     return f", not separable: about {more} would tell them apart"
 

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from baselines.agents import Task
+from baselines.agents import PLAYS, Task
 from baselines.evaluation import policies
 from baselines.evaluation.rows import Printed, Row
 from baselines.progress import Progress
 from baselines.solver.boards import merged, start_boards, tile_ages
 from baselines.solver.solve import solution_of
 from tile_envs.agents import Agent, check_plays
+from tile_envs.base.checks import brief
 from tile_envs.errors import UsageError
 from tile_envs.game import Boards, Floats, Ints
 from tile_envs.games import AnyEnv, named
@@ -77,6 +78,8 @@ def _begun_row(agent: Agent, name: str, task: Task) -> Row:
     """Check the options and the agent of a row; return the columns that name it."""
     for odd in {"starts", "max_episode_steps"} & task.env_kwargs.keys():
         raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
+    if not any(hasattr(agent, method) for method in PLAYS):
+        raise UsageError(f"an agent has {' or '.join(PLAYS)}, got {brief(agent)}: load it first.")
     check_plays(agent, task.game)
     return {"agent": name, "env": task.env, "env_kwargs": dict(task.env_kwargs), "side": None}
 

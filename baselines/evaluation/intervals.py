@@ -60,7 +60,8 @@ def difference(a: Floats, b: Floats, *, are_paired: bool) -> tuple[Floats, Float
     generalization of 'Student's' problem when several different population variances are involved".
 
     Samples of that size tell a difference of this mean and spread from 0 four times in five:
-    (z(0.975) + z(0.8))² s² / mean² + z(0.975)² / 2, with s² = s(d)², or s(a)² + s(b)².
+    (z(0.975) + z(0.8))² s² / mean² + z(0.975)² / 2, with s² = s(d)²; or, of two samples, with
+    s² = s(a)² + s(b)² and z(0.975)² / 4.
     Guenther 1981, "Sample size formulas for normal theory t tests".
     """
     with extra("baselines"):
@@ -75,12 +76,13 @@ def difference(a: Floats, b: Floats, *, are_paired: bool) -> tuple[Floats, Float
         parts = [error**2 / (n - 1) for error, n in zip(errors, sizes, strict=True)]
         freedom = np.nan_to_num(sum(errors) ** 2 / sum(parts), nan=1.0)  # where nothing varies
         half = stdtrit(freedom, UPPER) * np.sqrt(sum(errors))
-        needed = (z + NormalDist().inv_cdf(POWER)) ** 2 * sum(variances) / mean**2 + z**2 / 2
+        needed = (z + NormalDist().inv_cdf(POWER)) ** 2 * sum(variances) / mean**2
+        needed += z**2 / (2 * len(samples))
     return np.stack([mean, (mean - half).round(6), (mean + half).round(6)]), needed
 
 
 def _gaffke(outcomes: Floats) -> tuple[float, float]:
-    """Return bounds of the mean of outcomes, which hold for any number of games.
+    """Return bounds of the mean of outcomes, which are conjectured to hold for few games, too.
 
     One game more is assumed, with the worst outcome for the lower bound and the best for the upper;
     the bounds are quantiles of the mean under Dirichlet weights.  Gaffke 2005, "Three test

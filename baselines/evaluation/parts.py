@@ -49,7 +49,8 @@ def joined(paths: Sequence[Path]) -> list[Result]:
         for row in read_rows(path):
             if not {*SAME, *PART, "episodes"} <= row.keys():
                 raise UsageError(f"{path} has no parts: make them by evaluate --from --to --out.")
-            parts[tuple(row[name] for name in SAME)].append(row)
+            if row["first"]:  # else it is the mean over seeds
+                parts[tuple(row[name] for name in SAME)].append(row)
     return [_joined(sorted(rows, key=lambda row: int(row["first"]))) for rows in parts.values()]
 
 
@@ -61,9 +62,10 @@ def _joined(rows: Sequence[Row]) -> Result:
             what = "are missing" if first > n else "come twice"
             raise UsageError(f"games {games} of {about['agent']} on {about['env']} {what}.")
         n += int(row["episodes"])
-    task = Task.of(about["env"], json.loads(about["env_kwargs"]))
-    record = _record(rows, task.game)
-    row = summary(record, about["agent"], task.env, task.env_kwargs, int(about["seed"]))
+    options = json.loads(about["env_kwargs"])  # in which objects are texts
+    game = Task.of(about["env"], {n: v for n, v in options.items() if n in ("shape", "side")}).game
+    record, seed = _record(rows, game), int(about["seed"])
+    row = summary(record, about["agent"], about["env"], options, seed)
     return Result(row, noted={name: about[name] for name in NOTED if about[name]})
 
 

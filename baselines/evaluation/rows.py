@@ -14,6 +14,7 @@ from tile_envs.files import write_file
 from tile_envs.words import counted, printable
 
 Row = dict[str, Any]
+csv.field_size_limit(1 << 30)  # a part has the scores of all its games in one cell
 SUFFIXES = ".csv", ".json"  # of the files that rows are written to
 FORMULA = re.compile(r"[=@\t\r\n]|[+-](?![\d.]+(e[+-]?\d+)?$)", re.IGNORECASE)
 """How a text begins that spreadsheets compute; an apostrophe before it keeps it a text."""

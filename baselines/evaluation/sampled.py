@@ -56,7 +56,7 @@ class Stopped(Interrupted):
 
     def __init__(self, cause: KeyboardInterrupt, record: Record, row: Row | None = None) -> None:
         super().__init__(cause)
-        self.record, self.row = record, row or {}
+        self.record, self.row, self.noted = record, row or {}, Row()  # `noted` as in `Result`
 
 
 def evaluated(
@@ -166,9 +166,10 @@ def play(
                     progress.update(done, words)
     except KeyboardInterrupt as interrupt:
         goes_on = np.append(np.isnan(returns[:episodes]), True)
-        if n_whole := int(goes_on.argmax()):
+        # Of games that began together, those that have ended are the short ones.
+        if (n_whole := int(goes_on.argmax())) >= n:
             raise Stopped(interrupt, record(n_whole)) from None
-        text = f"the very first is still on ({(~goes_on).sum():,} others have ended)"
+        text = f"one of the first {n:,} is still on ({(~goes_on[:-1]).sum():,} others have ended)"
         text = f"stopped without a result: rows begin with the first game, and {text}."
         raise Interrupted(interrupt, text) from None
     return record(episodes)

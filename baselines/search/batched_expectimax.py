@@ -51,7 +51,9 @@ class BatchedSearch:
         if now() > self._end:
             return np.full(len(states), np.nan)
         if depth == 1:
-            values = self._agent.action_values(states)
+            values = np.asarray(self._agent.action_values(states))
+            if self._game.terminate_at_goal:  # the agent may have learned to play on
+                values = np.where(self._game.legal_actions(states) > 0, values, -np.inf)
         else:
             after, rewards, masks = self._game.afterstates(states)
             legal = masks > 0

@@ -54,7 +54,7 @@ def record(
         with lock_folder(out):
             if held := [_read(path, task.game) for path in out.glob("*.json")]:
                 there = counted(len(held), "game")
-                print(f"{out} holds {there} already; the same seed's are replaced")
+                print(f"{out} holds {there} already; the same numbers of a seed are replaced")
             for number, game in enumerate(played):
                 write(replay_of(game, name), out / f"{seed}-{number}.json")
         after = f"python -m baselines watch {out} shows them"
@@ -136,6 +136,8 @@ def _read(path: Path, game: Game) -> Replay:
 
 def _legal_part(replay: Replay) -> Trajectory:
     game = begin(replay)
+    if getattr(game.env.game, "side", "") == "both":  # every other board is the other player's
+        raise UsageError("replays of both sides cannot be learned from: record one side.")
     for action in replay.actions:
         if game.position.info["action_mask"][action]:
             game.play(action)

@@ -59,7 +59,7 @@ def train(
         agent = train("ntuple", "Tiles2048-v0", minutes=1)
 
     What is not given is as on the command line: it comes from the preset, or from the run that is
-    resumed.  The same seed and budget in games give the same agent, bit for bit.
+    resumed.  On one core, the same seed and budget in games give the same agent, bit for bit.
 
     Args:
         agent: The agent's name, or the class of a learner of your own.
@@ -140,6 +140,8 @@ def config_for(
     given = {n: plain(value) for n, value in given.items() if value is not None or n not in USUAL}
     begun = {name: getattr(resumed, name) for name in USUAL} if resumed else USUAL
     options = given.get("env_kwargs", begun["env_kwargs"])
+    if "max_episode_steps" in options:
+        raise UsageError("learning has no time limit: give max_episode_steps to evaluate alone.")
     for key in {"side", "opponent"} & options.keys():
         raise UsageError(f"the {key} of env_kwargs is for evaluation: give {key} as an option.")
     if env is None:

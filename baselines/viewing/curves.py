@@ -81,6 +81,7 @@ def drawn(figure: Figure, suffix: str, metadata: dict[str, str | None] | None = 
 def read_curve(folder: Path, against: str, metric: str) -> Curve:
     rows, (column, unit) = runs.read_progress(folder), AXES[against]
     has = list(rows[0] if rows else ())
+    column = "moves" if against == "steps" and column not in has else column
     if missing := [name for name in (column, metric) if name not in has]:
         raise UsageError(
             f"the progress of {folder} has no {missing[0]!r}: it has {', '.join(has) or 'none'}. "

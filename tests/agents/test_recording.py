@@ -27,7 +27,7 @@ TASK = Task("Tiles2048-v0", SHAPE)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("games")
-    record(make_agent("greedy", TASK.game, seed=0), TASK, 6, 0, path)
+    record(make_agent("greedy", TASK.game, 0), TASK, 6, 0, path)
     return path
 
 
