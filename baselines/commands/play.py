@@ -71,7 +71,7 @@ def _play_against(folder: Path, side: str, show_values: bool, learn: bool, seed:
     if learn and not isinstance(agent, EpisodicLearner):
         raise UsageError(f"{folder} does not learn from a person: expected {TAUGHT}.")
     if learn:
-        check_learns(folder, Run.read(folder))
+        check_learns(folder, run := Run.read(folder))
     other, mark = ("O", O) if side == "X" else ("X", X)
     opponent.sides_to_evaluate(BOTH if show_values else other, exact=False)
 
@@ -79,6 +79,8 @@ def _play_against(folder: Path, side: str, show_values: bool, learn: bool, seed:
         if learn and game.position.over and game.actions:
             agent.learn_from(episode_of(game, mark))
             runs.write_checkpoint(folder, agent.state_dict())
+            budgets = (*(run.config.budgets or (run.config.budget,)), {"games": agent.games})
+            replace(run, config=replace(run.config, budgets=budgets)).write(folder)
 
     env = make(ENV, {"opponent": agent, "side": side})
     hints = hints_of(opponent) if show_values else lambda position: ()

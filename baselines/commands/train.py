@@ -66,7 +66,10 @@ def train_agent(name: str, words: Sequence[str]) -> None:
         folder = out or run.usual_folder(name, env, seed)
         learner = run.train(name, **given, out=folder, progress=None)
         if "--seeds" not in words:  # of one of several seeds, nobody sees what is printed
-            print(closing_text(folder, learner))
+            try:
+                print(closing_text(folder, learner))
+            except KeyboardInterrupt as interrupt:
+                raise Interrupted(interrupt, f"stopped; the run is finished: {folder}") from None
         return
     if out and out.name in ("", ".."):
         raise UsageError(f"--out must end in a name, to which --seeds adds, got '{out}'.")

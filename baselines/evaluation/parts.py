@@ -16,6 +16,7 @@ from tile_envs.errors import UsageError
 from tile_envs.game import Game
 from tile_envs.sliding.game import SlidingGame
 
+PLAIN = ("path", "date")  # of the columns `NOTED`, the texts
 SAME = ("agent", "env", "env_kwargs", "seed", *(name for name in NOTED if name != "date"))
 """What the parts of a row have in common."""
 PART = ("first", "scores", "tiles", "played", "seconds")
@@ -66,7 +67,8 @@ def _joined(rows: Sequence[Row]) -> Result:
     game = Task.of(about["env"], {n: v for n, v in options.items() if n in ("shape", "side")}).game
     record, seed = _record(rows, game), int(about["seed"])
     row = summary(record, about["agent"], about["env"], options, seed)
-    return Result(row, noted={name: about[name] for name in NOTED if about[name]})
+    texts = {name: about[name] for name in NOTED if about[name]}
+    return Result(row, noted={n: t if n in PLAIN else json.loads(t) for n, t in texts.items()})
 
 
 def _record(rows: Sequence[Row], game: Game) -> Record:

@@ -202,7 +202,7 @@ def play(
     net: Net, update: Update, boards: Words, positions: Words, direction: str, threads: int
 ) -> Played:
     """Play games, and learn from them "forward" or "backward", on several threads."""
-    loop = play_backwards if direction == "backward" else play_forwards
+    loop = play_backwards if direction == "backward" and update.rate > 0 else play_forwards
     shares = 32 * threads if threads > 1 else 1  # small ones, so that all threads end together
     parts = zip(np.array_split(boards, shares), np.array_split(positions, shares), strict=True)
     left = iter(tasks := [(Future[Played](), part) for part in parts])

@@ -89,6 +89,8 @@ class Network:
                 f"network must be a set ({', '.join(SETS)}; for 4×4) or tuples of different cells "
                 f"of {n_rows}×{n_columns} in hexadecimal digits, such as '012'; got {tuples!r}."
             )
+        if n_cells // 2 * max(game.rules.faces) >= LARGEST:
+            raise UsageError(f"an n-tuple network takes rewards below {LARGEST:,}, not {game}.")
         values = values or min(16 if has_few_tiles else 32, game.n_values)
         begins = tuple(sorted(set(stages)))
         if begins and begins[-1] > (most := n_cells * max(game.rules.faces)):

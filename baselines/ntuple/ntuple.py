@@ -250,10 +250,8 @@ class NTuple(ValueAgent, Learner):
 
     def _play(self, game: SlidingGame, seeds: Words, update: Update) -> Played:
         boards, positions = game.start.boards(starts(seeds))
-        learns, threads = update.rate > 0, self._settings.threads
-        net = self._net(of_means=False) if learns else self.net
-        direction = self._settings.direction if learns else "forward"
-        return learning.play(net, update, rows_of(game, boards), positions, direction, threads)
+        net, s = self._net(of_means=False) if update.rate > 0 else self.net, self._settings
+        return learning.play(net, update, rows_of(game, boards), positions, s.direction, s.threads)
 
     def test(self, games: int) -> Metrics:
         """Play games that are the same every time; `entries` is the fraction of entries in use."""

@@ -56,18 +56,22 @@ class Net(NamedTuple):
     weights: Weights  # `(entries * width,)`
 
 
-def net_of(network: Network, game: SlidingGame, weights: Weights) -> Net:
-    """Return a network for compiled loops, given its weights `(entries * width,)`."""
+def net_of(
+    network: Network, game: SlidingGame, weights: Weights, images: Sequence[list[Orientation]] = ()
+) -> Net:
+    """Return a network for compiled loops, of weights `(entries * width,)`, perhaps in images."""
     config: Any = numba.config
     if config.DISABLE_JIT:  # which works with what is not written in SIMD
         raise DependencyNotInstalled("n-tuple networks are compiled: unset NUMBA_DISABLE_JIT.")
-    used = len(REFLECTIONS) * len(network.tuples)
+    images = images or [orientations(network, turned=False)]
+    parts = [parts_of(network, weights, lanes).reshape(-1) for lanes in images]
+    used = len(images[0])
     faces = np.zeros(CELL_MASK + 1, np.uint64)
     faces[: len(game.rules.faces)] = game.rules.faces
     faces[faces < network.least] = 0
     return Net(
         game=game_tables(game),
-        parts=parts_of(network, weights, orientations(network, turned=False)).reshape(-1),
+        parts=np.concatenate([*parts, np.zeros(LANES, np.uint32)]),  # any vector may be read
         lanes=Word(round_up(used)),
         used=tuple(map(Word, range(used))),
         turns=network.per_board // used,

@@ -11,25 +11,20 @@ from numba import types
 
 from tile_envs.base.compiled import compiled_loop
 
+# Functions of the system, with their first argument if there is one, the number of the clock that
+# only rises, and the seconds of a unit of each number that they write.
+NAME, NUMBER, SECONDS = "clock_gettime", (6 if sys.platform == "darwin" else 1,), (1.0, 1e-9)
 if sys.platform == "win32":
-    _read_ticks: Any = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.intp))
-    TICK = get_clock_info("perf_counter").resolution  # in seconds
+    tick = get_clock_info("perf_counter").resolution
+    NAME, NUMBER, SECONDS = "QueryPerformanceCounter", (), (tick, 0.0)
+_read: Any = types.ExternalFunction(NAME, types.int32(*[types.int32] * len(NUMBER), types.intp))
 
-    @compiled_loop
-    def _now() -> float:
-        ticks = np.zeros(1, np.int64)
-        _read_ticks(ticks.ctypes.data)
-        return float(TICK * ticks[0])
 
-else:
-    _read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
-    MONOTONIC = 6 if sys.platform == "darwin" else 1  # the number of the clock that only rises
-
-    @compiled_loop
-    def _now() -> float:
-        time = np.empty(2, np.int64)  # seconds, and nanoseconds
-        _read_clock(MONOTONIC, time.ctypes.data)
-        return float(time[0] + 1e-9 * time[1])
+@compiled_loop
+def _now() -> float:
+    time = np.zeros(2, np.int64)
+    _read(*NUMBER, time.ctypes.data)
+    return float(time[0] * SECONDS[0] + time[1] * SECONDS[1])
 
 
 config: Any = numba.config

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from baselines.ntuple.ntuple import NTuple
@@ -31,9 +32,7 @@ BUCKET = 64  # the bytes of a bucket, which a processor fetches together: four e
 ENTRIES_END = Word(BUCKET // 8)
 ALL = range(int(ACTIONS_END))  # the actions in their usual order
 ALL_BITS = (ONE << ACTIONS_END) - ONE
-RARE, MARGIN = 0.2, np.float32(0.25)
-"""Of a selective search: the chance below which tiles are looked at less deeply; and how far below
-the highest value, as a part of it, actions are still looked at."""
+RARE, MARGIN = 0.2, np.float32(0.25)  # of selective search: see `expectimax`
 
 
 class CompiledSearch:
@@ -65,7 +64,7 @@ class CompiledSearch:
         with self._lock:  # its leaves and table are for one search at a time
             if self._weights_version != learner.weights_version:
                 self._weights_version = learner.weights_version
-                self._leaves = leaves_of(learner.network, learner.net, self._game)
+                self._leaves = leaves_of(learner.network, learner.net.weights, self._game)
                 self._table.entries[:] = 0
             left = Word(depth - 1)
             return search(self._leaves, self._table, rows, left, end, actions, prunes)
@@ -74,10 +73,9 @@ class CompiledSearch:
 class Table(NamedTuple):
     """A transposition table: afterstates that have been searched, in buckets."""
 
+    # `(buckets, 8)`: of each entry a signature, the `mixed` afterstate with its search's depth,
+    # which hardly two of 2^32 share; then its value, with that depth in the upper half.  0 is none.
     # A new entry replaces the one of its bucket whose search looked at the fewest moves.
-    # `(buckets, 8)`: for each entry a signature, the `mixed` afterstate with the depth of its
-    # search, which hardly two of 2^32 afterstates share; then its value, with that depth in the
-    # upper half.  0 is no entry.
     entries: Words
     values: NDArray[np.float32]  # `(buckets, 16)`, the same memory
 
@@ -133,12 +131,10 @@ def promising(leaves: Leaves, rows: Lines) -> Word:
     return chosen
 
 
+@register_jitable  # Python calls it, too
 def left_after(left: Word, chance: float, is_timed: bool) -> Word:
     """Return the moves that a new tile leaves of left > 1; one less if it is `RARE`, and timed."""
     return max(left - Word(2), ONE) if is_timed and chance < RARE else left - ONE
-
-
-_left_after = compiled(left_after)
 
 
 @compiled_loop
@@ -166,7 +162,7 @@ def afterstate_value(
         for tile in range(len(game.tiles)):
             if tile == 0 or game.adversarial is not None:  # which chooses cells for each tile
                 cells = possible_cells(game, *rows, game.tiles[tile])
-            total, n = np.float64(0), _left_after(left, leaves.probabilities[tile], is_timed)
+            total, n = np.float64(0), left_after(left, leaves.probabilities[tile], is_timed)
             for line in range(game.rows):
                 for column in range(game.columns):
                     if not cells >> Word(line * game.columns + column) & ONE:

@@ -180,10 +180,10 @@ def _deepened(
     the last depth's changes are searched deeper; all others, and those not searched in time, are
     shifted by the change of the best of these.
     """
-    values = values.copy()
-    order = [action for action in np.argsort(-values) if values[action] > -np.inf]
+    values, least = values.copy(), np.finfo(np.float64).min  # of the actions that are legal
     last, growth = 0.0, 8.0  # an action takes `growth` times as long with a move more
     for depth in range(2, deepest + 1):
+        order = [action for action in np.argsort(-values) if values[action] >= least]
         began = now()
         if len(order) < 2 or began + last * growth * len(order) > end:
             break
@@ -200,7 +200,6 @@ def _deepened(
         if len(known) < len(order):
             break
         least = values.max() - 2 * np.ptp(changes)
-        order = [action for action in np.argsort(-values) if values[action] >= least]
     return values
 
 

@@ -15,15 +15,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.ntuple.network import Indices, Network
-from baselines.ntuple.simd import LANES, add_up, round_up
+from baselines.ntuple.network import Indices, Network, Weights
+from baselines.ntuple.simd import LANES, add_up
 from baselines.ntuple.values import (
     ROW,
     Net,
     halves,
     look_up_rows,
+    net_of,
     orientations,
-    parts_of,
     stage_of,
     tiles_of,
     tiles_on,
@@ -39,7 +39,6 @@ from tile_envs.sliding.packed.kernels import (
     REWARD,
     TO_REWARD,
     Lines,
-    game_tables,
     line_of,
     transposed,
 )
@@ -54,8 +53,7 @@ class Leaves(NamedTuple):
     """A network as the last chance node takes it, and room for the numbers of one node."""
 
     # With a lane for each tuple in each orientation, and the game to search.  On a board that is
-    # not square, its `parts` also have lines for columns; one vector more follows, so that any
-    # vector that begins in a line may be read.
+    # not square, its `parts` also have lines for columns.
     net: Net
     turned: Word  # where the lines for columns begin, among those for rows
     begins: Words  # `(8,)`, for each row, then each column: the first lane that sees it, less its
@@ -71,7 +69,7 @@ class Leaves(NamedTuple):
     best: NDArray[np.float32]  # `(tiles * 16,)`, the best push after each tile on each cell
 
 
-def leaves_of(network: Network, net: Net, game: SlidingGame) -> Leaves:
+def leaves_of(network: Network, weights: Weights, game: SlidingGame) -> Leaves:
     """Return a network for the last chance node of a game, with the weights of another form."""
     images = [orientations(network, turned) for turned in (False, True)]
     if network.shape[0] == network.shape[1]:
@@ -82,18 +80,14 @@ def leaves_of(network: Network, net: Net, game: SlidingGame) -> Leaves:
         for row in range(4):
             if seeing := [i for i, (_, rows, _) in enumerate(lanes) if row in rows]:
                 bounds[:, turn:, row] = [[seeing[0] // 4 * 4], [seeing[-1] // 4 * 4 + 4]]
-    parts = [parts_of(network, net.weights, lanes).reshape(-1) for lanes in images]
-    parts.append(np.zeros(LANES, np.uint32))
-    lanes_end, tiles = len(images[0]), len(game.distribution.tiles)
-    wide, new_lines = round_up(lanes_end), 4 * 16 * tiles
-    used = tuple(map(Word, range(lanes_end)))
-    net = net._replace(game=game_tables(game), parts=np.concatenate(parts))
+    tiles, net = len(game.distribution.tiles), net_of(network, game, weights, images)
+    wide, new_lines = int(net.lanes) + LANES, 4 * 16 * tiles
     return Leaves(
-        net=net._replace(lanes=Word(wide), used=used, turns=1),
+        net=net,
         turned=Word(len(images) - 1) * LINES_END * ROW,
         begins=bounds[0].reshape(8),
         ends=bounds[1].reshape(8),
-        sums=np.zeros((5 + new_lines) * (wide + LANES), np.uint32),
+        sums=np.zeros((5 + new_lines) * wide, np.uint32),
         lines=np.zeros((new_lines, 4), np.uint64),
         rewards=np.zeros(new_lines, np.float32),
         lines_end=np.zeros(16, np.uint64),
@@ -110,8 +104,7 @@ def last_chance(leaves: Leaves, rows: Lines) -> np.float32:
     for tile in range(Word(len(game.tiles))):
         if tile == Word(0) or game.adversarial is not None:  # which chooses cells for each tile
             cells = possible_cells(game, *rows, game.tiles[tile])
-        ends = game.tiles[tile] >= game.last_tile  # and no push follows
-        leaves.cells[tile] = Word(0) if ends else cells
+        leaves.cells[tile] = cells if game.tiles[tile] < game.last_tile else Word(0)  # no push
     columns, end = transposed(*rows), Word(0)
     for direction in range(ACTIONS_END):
         action = Word(direction)

@@ -94,8 +94,7 @@ class MCTSAgent(ValueAgent):
             at, tree = roots == root, self._grow(root)
             visits[at], totals[at] = tree[:, children[at]]
         visits *= known.masks[codes]
-        means = known.to_move[codes, None] * totals / np.maximum(visits, 1)
-        return visits, np.where(visits, means, 0.0)
+        return visits, known.to_move[codes, None] * totals / np.maximum(visits, 1)
 
     def _grow(self, root: np.int64) -> Ints:
         """Return a tree, `(2, 19683)`: playouts through each position, sum of results for X."""
