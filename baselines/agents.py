@@ -146,6 +146,11 @@ def equal_probabilities(marked: Bools | Ints) -> Floats:
     return np.asarray(marked / np.maximum(marked.sum(axis=1, keepdims=True), 1))
 
 
+def is_agent(value: object) -> bool:
+    """Tell whether something plays; `action_probabilities` alone are enough for exact results."""
+    return hasattr(value, "predict") or hasattr(value, "action_probabilities")
+
+
 def instance(kind: type[Any], values: Mapping[str, Any], /, **options: Any) -> Any:
     """Return an instance of a class; required arguments are passed by position."""
     check_takes(kind, values, options)
@@ -158,9 +163,8 @@ def check_takes(kind: type[Any], names: Collection[str], options: Mapping[str, A
     try:
         taken.bind(*names, **options)
     except TypeError as error:
-        takes, given = ", ".join(taken.parameters) or "nothing", ", ".join([*names, *options])
-        text = f"{kind.__name__} takes {takes}, and is given {given}: {error}."
-        raise UsageError(text) from error
+        takes, got = ", ".join(taken.parameters) or "nothing", ", ".join([*names, *options])
+        raise UsageError(f"{kind.__name__} takes {takes}, and is given {got}: {error}.") from error
 
 
 def distinct(boards: Observations) -> tuple[Observations, Ints]:
@@ -236,8 +240,6 @@ STRONG = "strong"  # the name of the trained networks that come with the package
 STRONG_FOLDER = Path(__file__).with_name(STRONG)
 """The exports of runs with the preset of this name, in folders called as their games."""
 NAMES = (*AGENTS, STRONG)
-PLAYS = "predict", "action_probabilities"
-"""The methods of agents, of which each has one; the latter is enough for exact results."""
 LEARNERS = [name for name, entry in AGENTS.items() if entry.learns]
 
 
@@ -251,7 +253,7 @@ def agent_class(name: str) -> type[Any]:
     with extra("baselines"):
         (import_module if name in AGENTS else import_named)(module)
     agent = getattr(sys.modules[module], qualified, None)
-    if not isinstance(agent, type) or not any(hasattr(agent, method) for method in PLAYS):
+    if not isinstance(agent, type) or not is_agent(agent):
         raise UsageError(f"{name} is no agent: expected a class with predict(observation).")
     return agent
 

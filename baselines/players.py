@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from baselines import agents
-from baselines.agents import STRONG_FOLDER, Task, instance
+from baselines.agents import STRONG_FOLDER, Task, instance, is_agent
 from baselines.evaluation.comparison import NO_GAMES, Result
 from baselines.evaluation.parts import part
 from baselines.evaluation.rows import SUFFIXES, Row
@@ -129,7 +129,7 @@ def open_player(
 
 
 def _of_object(agent: Any, task: Task, seed: int, options: Mapping[str, Any]) -> Player:
-    if not any(hasattr(agent, method) for method in agents.PLAYS):
+    if not is_agent(agent):
         raise UsageError(f"an agent has a method predict(observation), got {brief(agent)}.")
     if options and not isinstance(agent, type):
         raise UsageError("agent_kwargs are for an agent that is named.")
@@ -169,7 +169,7 @@ def _of_run(name: str, env_id: str | None, env_kwargs: Mapping[str, Any] | None)
     """Return the learner of a run with what it has learned, in which more options may be given."""
     asked = None if env_id is None else resolve_id(env_id)  # imports the id's module
     path = Path(name)
-    folder = path.parent if path.suffix == runs.MODEL_SUFFIX and not path.is_dir() else path
+    folder = runs.folder_of(path)
     run = Run.read(folder)
     config = run.config
     # A module that only a file names is never imported.

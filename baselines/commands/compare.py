@@ -52,8 +52,8 @@ def compare(
         learned.setdefault(run.task.env, {}).update(sides)
     asked: Any = [(task.env, task.env_kwargs) for task in tasks.values()]
     asked = asked or [(playing.env, playing.env_kwargs)]
-    planned, of_task = [], ("env", "env_kwargs", "wrappers")
-    looks = {n: value for n, value in vars(playing).items() if n not in of_task}
+    looks = {n: v for n, v in vars(playing).items() if n not in ("env", "env_kwargs", "wrappers")}
+    planned = []
     for name, word in named.items():
         how: Any = {"seed": seed, "wrappers": playing.wrappers if names_file(name) else ()}
         how |= looks if name == STRONG or (":" in name and not names_file(name)) else {}

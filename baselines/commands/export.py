@@ -50,7 +50,7 @@ def export(
         out: The folder of the copy.
         games: Games of the evaluation on the card, if not given those of a test of the run.
     """
-    folder = run.parent if run.suffix == runs.MODEL_SUFFIX and not run.is_dir() else run
+    folder = runs.folder_of(run)
     noted = Run.read(folder)
     if not noted.finished:
         raise UsageError(f"{folder} is unfinished: continue it with train --resume.")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from baselines.agents import PLAYS, Task
+from baselines.agents import Task, is_agent
 from baselines.evaluation import policies
 from baselines.evaluation.rows import Printed, Row
 from baselines.progress import Progress
@@ -78,8 +78,8 @@ def _begun_row(agent: Agent, name: str, task: Task) -> Row:
     """Check the options and the agent of a row; return the columns that name it."""
     for odd in {"starts", "max_episode_steps"} & task.env_kwargs.keys():
         raise UsageError(f"exact results are of whole games with ordinary starts: leave out {odd}.")
-    if not any(hasattr(agent, method) for method in PLAYS):
-        raise UsageError(f"an agent has {' or '.join(PLAYS)}, got {brief(agent)}: load it first.")
+    if not is_agent(agent):
+        raise UsageError(f"agents have predict or action_probabilities: load {brief(agent)} first.")
     check_plays(agent, task.game)
     return {"agent": name, "env": task.env, "env_kwargs": dict(task.env_kwargs), "side": None}
 

@@ -40,6 +40,11 @@ FORMAT = 7  # raised whenever a run's files mean something else than before
 PACKAGES = ("numpy", "gymnasium", "numba", "torch", "stable-baselines3", "sb3-contrib")
 
 
+def folder_of(path: Path) -> Path:
+    """Return the folder of a run that is named by it, or by a model in it."""
+    return path.parent if path.suffix == MODEL_SUFFIX and not path.is_dir() else path
+
+
 def installed() -> dict[str, str]:
     """Return the versions of this package and of the libraries that results depend on."""
     versions = {"tile-envs": __version__}

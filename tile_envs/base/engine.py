@@ -105,7 +105,7 @@ class NumpyEngine:
         before, episodes = self.games
         due = before.over
         actions = checked_actions(actions, len(due), self._game.n_actions)
-        if np.count_nonzero(due):  # faster than `any`; nobody is asked for games that begin anew
+        if begins := np.count_nonzero(due):  # faster than `any`; nobody is asked for these games
             before = before._replace(legal=before.legal * ~due)
         state, rewards, illegal = self._game._play(before, actions)
         illegal_run = episodes.illegal_run + _ONE
@@ -116,7 +116,7 @@ class NumpyEngine:
             steps = steps + _ONE
             truncations |= steps >= self._limits.max_steps
         after = Games(state, Episodes(steps, illegal_run, illegal, episodes.begun))
-        if np.count_nonzero(due):
+        if begins:
             where = np.flatnonzero(due)
             self.begin(after, where, before.streams)
             rewards[where] = truncations[where] = 0
