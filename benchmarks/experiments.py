@@ -63,7 +63,7 @@ ONE_AND_THREE = {"spawn": {"1": 0.75, "3": 0.25}}
 STRONGEST = _learner(
     "two cores, 1 and 3 appear",
     GAME_2584,
-    (*CLOSELY, Games(300, depth=2), Games(300, depth=3), Games(300, depth=10, milliseconds=1)),
+    (*CLOSELY, Games(300, 2), Games(300, 3), *(Games(300, 10, milliseconds=t) for t in (1, 10))),
     env_kwargs=ONE_AND_THREE,
     settings={**LARGER, "values": 20, "restart": 0},
     minutes=(1, 10, 30),

@@ -7,7 +7,6 @@ the same table (Szubert and Jaśkowski, CIG 2014):
     V(s) = Σ over tuples i, Σ over orientations g:  table_i[tiles of g(s) on the cells of tuple i]
 """
 
-import math
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -59,7 +58,7 @@ class Network:
     # If smaller tiles counted, a stage would begin on the crowded board just before they merge, and
     # hardly ever learn what follows.
     stages: tuple[int, ...] = ()
-    least: int = 0  # the greatest common divisor of all stages; networks with fewer of them keep it
+    least: int = 0  # the smallest tile that makes up a stage; networks with fewer stages keep it
 
     @classmethod
     def of(
@@ -71,8 +70,8 @@ class Network:
         largest tiles of 2048 share a value), else 32, or what a small board holds.
         """
         check_packs(game.shape, "an n-tuple network", "dqn and ppo play every board")
-        (n_rows, n_columns), has_few_tiles = game.shape, game.rules.largest <= 17  # as in 2048
-        n_cells = n_rows * n_columns
+        (n_rows, n_columns), faces = game.shape, game.rules.faces
+        n_cells, has_few_tiles = n_rows * n_columns, game.rules.largest <= 17  # as in 2048
         if game.shape == (4, 4):
             sets = SETS | {"": SETS["8x6" if has_few_tiles else "5x5"]}
         else:
@@ -89,13 +88,14 @@ class Network:
                 f"network must be a set ({', '.join(SETS)}; for 4×4) or tuples of different cells "
                 f"of {n_rows}×{n_columns} in hexadecimal digits, such as '012'; got {tuples!r}."
             )
-        if n_cells // 2 * max(game.rules.faces) >= LARGEST:
+        if n_cells // 2 * max(faces) >= LARGEST:
             raise UsageError(f"an n-tuple network takes rewards below {LARGEST:,}, not {game}.")
         values = values or min(16 if has_few_tiles else 32, game.n_values)
         begins = tuple(sorted(set(stages)))
-        if begins and begins[-1] > (most := n_cells * max(game.rules.faces)):
+        if begins and begins[-1] > (most := n_cells * max(faces)):
             raise UsageError(f"stages must be sums of tiles up to {most:,}, got {begins[-1]:,}.")
-        return cls(str(game), game.shape, cells, values, begins, math.gcd(*begins))
+        least = min((faces[summands(faces, begin)[-1]] for begin in begins), default=0)
+        return cls(str(game), game.shape, cells, values, begins, least)
 
     def __str__(self) -> str:
         """Return everything that decides what an entry means."""
@@ -158,14 +158,20 @@ def addends(values: int, cells: int) -> NDArray[np.int64]:
     return added
 
 
+def summands(faces: Sequence[int], total: int) -> list[int]:
+    """Return the few large tiles that make up a sum, by their indices, the largest first."""
+    tiles, total = list[int](), max(total, faces[1])
+    for tile in range(len(faces) - 1, 0, -1):
+        n, total = divmod(total, faces[tile])
+        tiles += [tile] * n
+    return tiles
+
+
 def promote(network: Network, faces: Sequence[int], stages: Weights, first: int) -> None:
     """Give stages `(n, size, width)`, from the `first` on, the values of boards half as large."""
-    # Of the fewest tiles that make the sum of a stage, each is replaced by the one before it.
+    # Of the tiles that make up the sum of a stage, each is replaced by the one before it.
     for stage in range(first, len(stages)):
-        tiles, total = [], max(network.stages[stage - 1], faces[1])
-        for tile in range(len(faces) - 1, 0, -1):
-            n, total = divmod(total, faces[tile])
-            tiles += [tile] * n
+        tiles = summands(faces, network.stages[stage - 1])
         half = bisect(network.stages, sum(faces[tile - 1] for tile in tiles))
         lower = lowered(network, max(1, tiles[-1] - 1))
         np.take(stages[half], lower, axis=0, out=stages[stage], mode="clip")

@@ -79,7 +79,7 @@ class NTupleSettings:
         half_games: Games in which only the first half of the tuples is used: these learn fast, and
             the others begin at 0 beside them.
         stages: Sums of a board's large tiles from which on its values have weights of their own;
-            tiles below the greatest common divisor of all sums do not count.
+            tiles smaller than all that make up these sums do not count.
         stage_games: Games in which all stages share the weights of the first; then each stage
             begins with a copy of them.
         late_stages: Further sums, which games hardly reach at first: their values begin as those of
@@ -308,6 +308,5 @@ class NTuple(ValueAgent, Learner):
 
     def export_state(self) -> State:
         """Return what weights have learned beyond their initial value, in half precision."""
-        left_out = {*PER_ENTRY, "samples"}
-        kept = {name: a for name, a in self.state_dict().items() if name not in left_out}
+        kept = {n: a for n, a in self.state_dict().items() if n not in (*PER_ENTRY, "samples")}
         return kept | {"weights": in_half_precision(self._weights - self._initial)}

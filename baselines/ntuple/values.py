@@ -127,8 +127,7 @@ def tiles_of(net: Net, lines: Lines) -> Word:
 
 @compiled
 def tiles_on(net: Net, line: Word) -> Word:
-    tiles: Word = net.faces[line & LOW_BLOCK] + net.faces[line >> TWO_CELLS]
-    return tiles
+    return Word(net.faces[line & LOW_BLOCK] + net.faces[line >> TWO_CELLS])
 
 
 @compiled
@@ -186,18 +185,17 @@ def best_move(
     columns = transposed(*rows)
     entries, room = Word(net.turns) * net.lanes, room_for(net, ONE)
     legal = Word(0)
-    action = Word(0)
-    while action < ACTIONS_END:
+    for direction in range(ACTIONS_END):
+        action = Word(direction)
         after = pushed_to(net.game, action, *rows, columns)
         if after.changed:
             legal |= ONE << action
             place = at + action * room
             indices[place + entries] = after.reward
             indices[place + entries + ONE] = look_up(net, action, after, indices, place)
-        action += ONE
     best, best_stage, value, highest = ACTIONS_END, Word(0), np.float32(0), np.float32(-np.inf)
-    action = Word(0)
-    while action < ACTIONS_END:
+    for direction in range(ACTIONS_END):
+        action = Word(direction)
         if legal >> action & ONE:
             place = at + action * room
             reward, stage = indices[place + entries], Word(indices[place + entries + ONE])
@@ -205,7 +203,6 @@ def best_move(
             if after_value + np.float32(reward) > highest:
                 best, best_stage = action, stage
                 value, highest = after_value, after_value + np.float32(reward)
-        action += ONE
     chosen = pushed_to(net.game, best & Word(3), *rows, columns)
     return best, chosen, value, at + best * room, best_stage
 

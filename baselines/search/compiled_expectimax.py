@@ -5,7 +5,7 @@ chess), from one move of a game to the next; it is emptied when the network has 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from baselines.search.clock import now
 from baselines.search.leaves import VECTOR, Leaves, last_chance, leaves_of
 from tile_envs.base.compiled import HALF, ONE, Word, compiled, compiled_loop, mixed
 from tile_envs.base.random_stream import Words
-from tile_envs.game import Floats, Observations
+from tile_envs.game import Floats, Ints, Observations
 from tile_envs.sliding.compiled import ACTIONS_END, count
 from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import CELL, Lines, placed, rows_of, transposed
@@ -32,7 +32,8 @@ BUCKET = 64  # the bytes of a bucket, which a processor fetches together: four e
 ENTRIES_END = Word(BUCKET // 8)
 ALL = range(int(ACTIONS_END))  # the actions in their usual order
 ALL_BITS = (ONE << ACTIONS_END) - ONE
-RARE, MARGIN = 0.2, np.float32(0.25)  # of selective search: see `expectimax`
+LEAST = np.finfo(np.float64).min
+RARE, MARGIN = 0.2, np.float32(0.6)  # of selective search: see `expectimax`
 
 
 class CompiledSearch:
@@ -56,18 +57,27 @@ class CompiledSearch:
         self, boards: Observations, depth: int, end: float = math.inf, order: Order | None = None
     ) -> Floats:
         """Search the actions of an order; without one, if timed, the promising ones, else all."""
-        learner = self._learner
         if depth == 1:
-            return learner.action_values(boards)
+            return self._learner.action_values(boards)
         rows, prunes = rows_of(self._game, boards), order is None and end < math.inf
         actions = np.array(ALL if order is None else order, np.uint64)
         with self._lock:  # its leaves and table are for one search at a time
-            if self._weights_version != learner.weights_version:
-                self._weights_version = learner.weights_version
-                self._leaves = leaves_of(learner.network, learner.net.weights, self._game)
-                self._table.entries[:] = 0
-            left = Word(depth - 1)
-            return search(self._leaves, self._table, rows, left, end, actions, prunes)
+            return search(self._current(), self._table, rows, depth, end, actions, prunes)
+
+    def deepened(self, boards: Observations, deepest: int, seconds: float) -> Floats:
+        """Search boards one by one, each for so many seconds; see `deepening`."""
+        rows, values = rows_of(self._game, boards), self(boards, 1)
+        with self._lock:
+            return search_for(self._current(), self._table, rows, values, deepest, seconds)
+
+    def _current(self) -> Leaves:
+        """Return the network of now, and forget the values of the one before."""
+        learner = self._learner
+        if self._weights_version != learner.weights_version:
+            self._weights_version = learner.weights_version
+            self._leaves = leaves_of(learner.network, learner.net.weights, self._game)
+            self._table.entries[:] = 0
+        return self._leaves
 
 
 class Table(NamedTuple):
@@ -80,16 +90,52 @@ class Table(NamedTuple):
     values: NDArray[np.float32]  # `(buckets, 16)`, the same memory
 
 
+def deepening(search: Callable[..., Floats]) -> Callable[..., Floats]:
+    """Return a function that searches one board, in whatever form `search` takes it.
+
+    It looks deeper and deeper, as long as there is a choice, and time for two actions.  `values`
+    `(4,)` are the action values without a search.  Only actions within 2·(max - min) of the last
+    depth's changes are searched deeper; all others, and those not searched in time, are shifted by
+    the change of the best of these.
+    """
+
+    def deepened(board: Any, values: Floats, deepest: int, end: float) -> Floats:
+        values, least = values.copy(), LEAST  # of the actions that are legal
+        last, growth = 0.0, 8.0  # an action takes `growth` times as long with a move more
+        for depth in range(2, deepest + 1):
+            order = np.argsort(-values)
+            order = order[values[order] >= least]
+            began = now()
+            if len(order) < 2 or began + 2 * last * growth > end:
+                break
+            found = search(board, depth, end, order)[0]
+            taken = (now() - began) / len(order)
+            if depth > 2:  # the first two are too short to tell
+                growth = max(2.0, taken / last)
+            last = taken
+            known = order[~np.isnan(found[order])]
+            changes = found[known] - values[known]
+            if len(known):
+                values += changes[0]
+                values[known] = found[known]
+            if len(known) < len(order):
+                break
+            least = values.max() - 2 * (changes.max() - changes.min())
+        return values
+
+    return deepened
+
+
 @compiled_loop
 def search(
-    leaves: Leaves, table: Table, boards: Words, left: Word, end: float, order: Words, prunes: bool
+    leaves: Leaves, table: Table, boards: Words, depth: int, end: float, order: Words, prunes: bool
 ) -> Floats:
-    """Return r + A(s', left) of the actions of boards, given by rows `(n, 4)`, left > 0.
+    """Return r + A(s', depth - 1) of the actions of boards, by rows `(n, 4)`, depth > 1.
 
     Values of illegal actions, of those not in `order`, and, if it prunes, of those that are not
     promising, are minus infinity; those that are not known at the time `end` are NaN.
     """
-    game, values = leaves.net.game, np.full((len(boards), 4), -np.inf)
+    game, left, values = leaves.net.game, Word(depth - 1), np.full((len(boards), 4), -np.inf)
     for i in range(len(boards)):
         rows = boards[i, 0], boards[i, 1], boards[i, 2], boards[i, 3]
         columns = transposed(*rows)
@@ -110,7 +156,7 @@ def search(
 
 @compiled
 def promising(leaves: Leaves, rows: Lines) -> Word:
-    """Return, as bits, the actions whose r + V(s') is within `MARGIN` of the highest."""
+    """Return, as bits, the actions whose r + V(s') is at most `MARGIN` of the highest below it."""
     net, wide, columns = leaves.net, leaves.net.lanes + VECTOR, transposed(*rows)
     values, stages, best, chosen = leaves.rewards, leaves.lines, np.float32(-np.inf), Word(0)
     for direction in range(ACTIONS_END):
@@ -192,3 +238,25 @@ def afterstate_value(
     table.entries[bucket, replaced + ONE] = left << HALF
     table.values[bucket, 2 * replaced + Word(2)] = value
     return value
+
+
+@compiled_loop
+def _search_board(
+    board: tuple[Leaves, Table, Words], depth: int, end: float, order: Ints
+) -> Floats:
+    leaves, table, rows = board
+    return search(leaves, table, rows, depth, end, order.astype(np.uint64), False)
+
+
+_deepened = register_jitable(deepening(_search_board))
+
+
+@compiled_loop
+def search_for(
+    leaves: Leaves, table: Table, boards: Words, values: Floats, deepest: int, seconds: float
+) -> Floats:
+    """Search boards, given by rows `(n, 4)`, each for some seconds, from their values `(n, 4)`."""
+    for i in range(len(boards)):
+        board = leaves, table, boards[i : i + 1]
+        values[i] = _deepened(board, values[i], deepest, now() + seconds)
+    return values

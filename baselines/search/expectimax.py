@@ -12,8 +12,8 @@ legal.  The cells of a tile are those on which the game's placer may place it: a
 is chance.  V is that of any agent with action values, which include the reward.
 
 With a time for each move, a compiled search is selective (Shannon's type B, 1950), to look deeper:
-where q > 1, the max is over the actions whose r + V(s'') is within a quarter of the highest, and a
-tile that is less likely than 1 in 5 leaves q - 2 moves instead of q - 1, but at least 1.
+where q > 1, the max is over the actions whose r + V(s'') is at least two fifths of the highest (if
+that is positive), and a tile less likely than 1 in 5 leaves q - 2 moves, not q - 1, but at least 1.
 """
 
 import math
@@ -31,7 +31,7 @@ from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.batched_expectimax import BatchedSearch
 from baselines.search.clock import now
-from baselines.search.compiled_expectimax import ALL, CompiledSearch, Order, left_after
+from baselines.search.compiled_expectimax import ALL, CompiledSearch, Order, deepening, left_after
 from baselines.search.options import DEEPEST, SearchOptions
 from baselines.settings import check_memory, read_settings, usable_cores
 from tile_envs.agents import check_plays
@@ -89,9 +89,8 @@ class Expectimax(ValueAgent):
             self._searches: list[Any] = [CompiledSearch(agent, game, size) for _ in range(threads)]
             if is_timed:  # compile before the time of a move begins
                 nothing = np.zeros((1, *game.shape), np.uint8)
-                agent.action_values(nothing)
                 for search in self._searches:
-                    search(nothing, 2, now())
+                    search(nothing, 2, now()), search.deepened(nothing, 2, 0.0)
             if depth > 2 or is_timed:
                 self.games_at_once = max(16, 4 * threads)
         else:
@@ -118,10 +117,13 @@ class Expectimax(ValueAgent):
     def _search(self, search: Search, boards: Observations) -> Floats:
         if self._milliseconds is None:
             return search(boards, self._depth)
-        values = np.zeros((len(boards), self._game.n_actions))
+        seconds = self._milliseconds / 1000
+        if isinstance(search, CompiledSearch):
+            return search.deepened(boards, self._depth, seconds)
+        values, deepened = np.zeros((len(boards), self._game.n_actions)), deepening(search)
         for i, board in enumerate(boards[:, None]):
-            end = now() + self._milliseconds / 1000
-            values[i] = _deepened(search, board, search(board, 1)[0], self._depth, end)
+            end = now() + seconds
+            values[i] = deepened(board, search(board, 1)[0], self._depth, end)
         return values
 
     def _shared(self, search: Callable[..., Any], boards: Observations) -> Floats:
@@ -169,38 +171,6 @@ class Expectimax(ValueAgent):
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     """Return the threads of a process: they are not forked."""
     return ThreadPoolExecutor(threads, POOL)
-
-
-def _deepened(
-    search: Search, board: Observations, values: Floats, deepest: int, end: float
-) -> Floats:
-    """Search one board `(1, R, C)` deeper and deeper, as long as there is time and a choice.
-
-    `values` `(4,)` are its action values without a search.  Only actions within 2·(max - min) of
-    the last depth's changes are searched deeper; all others, and those not searched in time, are
-    shifted by the change of the best of these.
-    """
-    values, least = values.copy(), np.finfo(np.float64).min  # of the actions that are legal
-    last, growth = 0.0, 8.0  # an action takes `growth` times as long with a move more
-    for depth in range(2, deepest + 1):
-        order = [action for action in np.argsort(-values) if values[action] >= least]
-        began = now()
-        if len(order) < 2 or began + last * growth * len(order) > end:
-            break
-        found = search(board, depth, end, order)[0]
-        taken = (now() - began) / len(order)
-        if depth > 2:  # the first two are too short to tell
-            growth = max(2.0, taken / last)
-        last = taken
-        known = [action for action in order if not np.isnan(found[action])]
-        changes = found[known] - values[known]
-        if known:
-            values += changes[0]
-            values[known] = found[known]
-        if len(known) < len(order):
-            break
-        least = values.max() - 2 * np.ptp(changes)
-    return values
 
 
 def downgrade(boards: Observations, threshold: int) -> Observations:

@@ -13,9 +13,9 @@ class SearchOptions:
 
     Attributes:
         milliseconds: Time for a move. If given, each search deepens from 1 up to its depth, as long
-            as the next depth is expected to end in time, and gives up where it does not. Where the
-            search is compiled, it is selective, too (see `expectimax`); where it is not, a move may
-            take longer by one evaluation of up to 32 boards.
+            as two actions of the next depth are expected to end in time, and gives up where they do
+            not. Where the search is compiled, it is selective, too (see `expectimax`); where it is
+            not, a move may take longer by one evaluation of up to 32 boards.
         downgrade: A face, such as 32768. Once the largest tile has it, boards are searched as if
             each tile above the largest one missing below it were half as large (tile downgrading
             of Guei, Chen and Wu, 2021).

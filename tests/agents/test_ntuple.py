@@ -192,11 +192,11 @@ def test_a_fraction_of_iterations_is_restarted_and_late_stages_are_in_others():
 
 
 def test_stages_have_weights_of_their_own():
-    learner = made(stages=(64, 96), initial=8.0, method="tc")
+    learner = made(stages=(96, 192), initial=8.0, method="tc")
     learner.net.weights.reshape(3, -1, 3)[1, :, 0] += 1  # of sixteen entries a board
-    boards = with_first_row((4, 5, 0, 0), (5, 1, 5, 0), (5, 4, 5, 0))
-    boards[2, 3, 0] = 4  # the sums are 48, 66 and 96; of tiles from 32 on, 32, 64 and 64
-    assert learner.action_values(boards)[:, 1] == pytest.approx((8, 8 + 16, 8 + 16))
+    boards = with_first_row((4, 5, 0, 0), (6, 1, 5, 0), (5, 4, 5, 0))
+    boards[2, 3, 0] = 4  # the sums are 48, 98 and 96; of tiles from 32 on, 32, 96 and 64
+    assert learner.action_values(boards)[:, 1] == pytest.approx((8, 8 + 16, 8))
 
 
 def test_stages_begin_with_what_all_have_learned_together():
