@@ -8,8 +8,8 @@ import numpy as np
 
 from baselines.agents import ValueAgent, distinct
 from baselines.search.clock import now
-from baselines.search.compiled_expectimax import ALL, Order
-from tile_envs.game import Floats, Observations, Replies
+from baselines.search.compiled_expectimax import ALL, deepening
+from tile_envs.game import Floats, Ints, Observations, Replies
 from tile_envs.sliding.game import SlidingGame
 
 BATCH, TIMED_BATCH = 1 << 16, 32
@@ -26,7 +26,7 @@ class BatchedSearch:
         self._end = math.inf
 
     def __call__(
-        self, boards: Observations, depth: int, end: float = math.inf, order: Order = ALL
+        self, boards: Observations, depth: int, end: float = math.inf, order: Ints = ALL
     ) -> Floats:
         self._end = end
         if depth == 1 and len(boards):  # not every agent can value none
@@ -37,6 +37,13 @@ class BatchedSearch:
             legal = masks[:, action] > 0
             following = self._afterstate_values(after[legal, action], depth - 1)
             values[legal, action] = rewards[legal, action] + following
+        return values
+
+    def deepened(self, boards: Observations, deepest: int, seconds: float) -> Floats:
+        """Search boards one by one, each for so many seconds; see `deepening`."""
+        values, search = np.zeros((len(boards), self._game.n_actions)), deepening(self)
+        for i, board in enumerate(boards[:, None]):
+            values[i] = search((board,), deepest, now() + seconds, self(board, 1)[0])
         return values
 
     def _state_values(self, states: Observations, depth: int) -> Floats:

@@ -5,7 +5,7 @@ chess), from one move of a game to the next; it is emptied when the network has 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -26,13 +26,10 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.kernels import CELL, Lines, placed, rows_of, transposed
 from tile_envs.sliding.packed.tables import LINE_BITS
 
-Order = Sequence[int]
 LINE, TWO_LINES = Word(LINE_BITS), Word(2 * LINE_BITS)
 BUCKET = 64  # the bytes of a bucket, which a processor fetches together: four entries
 ENTRIES_END = Word(BUCKET // 8)
-ALL = range(int(ACTIONS_END))  # the actions in their usual order
-ALL_BITS = (ONE << ACTIONS_END) - ONE
-LEAST = np.finfo(np.float64).min
+ALL = np.arange(4)  # the actions in their usual order
 RARE, MARGIN = 0.2, np.float32(0.6)  # of selective search: see `expectimax`
 
 
@@ -53,31 +50,25 @@ class CompiledSearch:
         # Everything else follows from these; a table changes no value.
         return type(self), (self._learner, self._game, self._table_bytes)
 
-    def __call__(
-        self, boards: Observations, depth: int, end: float = math.inf, order: Order | None = None
-    ) -> Floats:
-        """Search the actions of an order; without one, if timed, the promising ones, else all."""
+    def __call__(self, boards: Observations, depth: int) -> Floats:
         if depth == 1:
             return self._learner.action_values(boards)
-        rows, prunes = rows_of(self._game, boards), order is None and end < math.inf
-        actions = np.array(ALL if order is None else order, np.uint64)
         with self._lock:  # its leaves and table are for one search at a time
-            return search(self._current(), self._table, rows, depth, end, actions, prunes)
+            return search(*self._current(), rows_of(self._game, boards), depth, math.inf, ALL)
 
     def deepened(self, boards: Observations, deepest: int, seconds: float) -> Floats:
         """Search boards one by one, each for so many seconds; see `deepening`."""
         rows, values = rows_of(self._game, boards), self(boards, 1)
         with self._lock:
-            return search_for(self._current(), self._table, rows, values, deepest, seconds)
+            return search_for(*self._current(), rows, values, deepest, seconds)
 
-    def _current(self) -> Leaves:
-        """Return the network of now, and forget the values of the one before."""
-        learner = self._learner
-        if self._weights_version != learner.weights_version:
+    def _current(self) -> tuple[Leaves, "Table"]:
+        """Return the network of now, and no values of the one before."""
+        if self._weights_version != (learner := self._learner).weights_version:
             self._weights_version = learner.weights_version
             self._leaves = leaves_of(learner.network, learner.net.weights, self._game)
             self._table.entries[:] = 0
-        return self._leaves
+        return self._leaves, self._table
 
 
 class Table(NamedTuple):
@@ -90,64 +81,26 @@ class Table(NamedTuple):
     values: NDArray[np.float32]  # `(buckets, 16)`, the same memory
 
 
-def deepening(search: Callable[..., Floats]) -> Callable[..., Floats]:
-    """Return a function that searches one board, in whatever form `search` takes it.
-
-    It looks deeper and deeper, as long as there is a choice, and time for two actions.  `values`
-    `(4,)` are the action values without a search.  Only actions within 2·(max - min) of the last
-    depth's changes are searched deeper; all others, and those not searched in time, are shifted by
-    the change of the best of these.
-    """
-
-    def deepened(board: Any, values: Floats, deepest: int, end: float) -> Floats:
-        values, least = values.copy(), LEAST  # of the actions that are legal
-        last, growth = 0.0, 8.0  # an action takes `growth` times as long with a move more
-        for depth in range(2, deepest + 1):
-            order = np.argsort(-values)
-            order = order[values[order] >= least]
-            began = now()
-            if len(order) < 2 or began + 2 * last * growth > end:
-                break
-            found = search(board, depth, end, order)[0]
-            taken = (now() - began) / len(order)
-            if depth > 2:  # the first two are too short to tell
-                growth = max(2.0, taken / last)
-            last = taken
-            known = order[~np.isnan(found[order])]
-            changes = found[known] - values[known]
-            if len(known):
-                values += changes[0]
-                values[known] = found[known]
-            if len(known) < len(order):
-                break
-            least = values.max() - 2 * (changes.max() - changes.min())
-        return values
-
-    return deepened
-
-
 @compiled_loop
 def search(
-    leaves: Leaves, table: Table, boards: Words, depth: int, end: float, order: Words, prunes: bool
+    leaves: Leaves, table: Table, boards: Words, depth: int, end: float, order: Ints
 ) -> Floats:
     """Return r + A(s', depth - 1) of the actions of boards, by rows `(n, 4)`, depth > 1.
 
-    Values of illegal actions, of those not in `order`, and, if it prunes, of those that are not
-    promising, are minus infinity; those that are not known at the time `end` are NaN.
+    Values of illegal actions, and of those not in `order`, are minus infinity; those that are not
+    known at the time `end` are NaN.
     """
     game, left, values = leaves.net.game, Word(depth - 1), np.full((len(boards), 4), -np.inf)
     for i in range(len(boards)):
         rows = boards[i, 0], boards[i, 1], boards[i, 2], boards[i, 3]
         columns = transposed(*rows)
-        chosen = promising(leaves, rows) if prunes else ALL_BITS
-        for action in order:
+        for number in order:
+            action = Word(number)
             after = pushed_to(game, action, *rows, columns)
-            if after.changed and chosen >> action & ONE:
+            if after.changed:
                 following = rows_after(game, action, after)
                 if after.largest >= game.last_tile:
                     value = np.float32(0)  # the game is over
-                elif left == ONE:  # it will hardly be asked for again
-                    value = last_chance(leaves, following)
                 else:
                     value = afterstate_value(leaves, table, following, left, end)
                 values[i, action] = value + np.float32(after.reward)
@@ -177,12 +130,6 @@ def promising(leaves: Leaves, rows: Lines) -> Word:
     return chosen
 
 
-@register_jitable  # Python calls it, too
-def left_after(left: Word, chance: float, is_timed: bool) -> Word:
-    """Return the moves that a new tile leaves of left > 1; one less if it is `RARE`, and timed."""
-    return max(left - Word(2), ONE) if is_timed and chance < RARE else left - ONE
-
-
 @compiled_loop
 def afterstate_value(
     leaves: Leaves, table: Table, rows: Lines, left: Word, end: float
@@ -208,7 +155,8 @@ def afterstate_value(
         for tile in range(len(game.tiles)):
             if tile == 0 or game.adversarial is not None:  # which chooses cells for each tile
                 cells = possible_cells(game, *rows, game.tiles[tile])
-            total, n = np.float64(0), left_after(left, leaves.probabilities[tile], is_timed)
+            is_rare = is_timed and leaves.probabilities[tile] < RARE
+            total, n = np.float64(0), max(left - ONE - Word(is_rare), ONE)
             for line in range(game.rows):
                 for column in range(game.columns):
                     if not cells >> Word(line * game.columns + column) & ONE:
@@ -218,7 +166,7 @@ def afterstate_value(
                     cell = Word(line) << CELL | Word(column) * CELL
                     state = placed(*rows, cell, game.tiles[tile])
                     columns, highest = transposed(*state), np.float32(-np.inf)
-                    chosen = promising(leaves, state) if is_timed else ALL_BITS
+                    chosen = promising(leaves, state) if is_timed else ~Word(0)
                     for direction in range(4):
                         action = Word(direction)
                         after = pushed_to(game, action, *state, columns)
@@ -240,15 +188,43 @@ def afterstate_value(
     return value
 
 
-@compiled_loop
-def _search_board(
-    board: tuple[Leaves, Table, Words], depth: int, end: float, order: Ints
-) -> Floats:
-    leaves, table, rows = board
-    return search(leaves, table, rows, depth, end, order.astype(np.uint64), False)
+def deepening(search: Callable[..., Floats]) -> Callable[..., Floats]:
+    """Return a function that searches a board, in the form `node` that `search` takes, in time.
+
+    It looks deeper and deeper, as long as there is a choice, and time for two actions.  `values`
+    `(4,)` are the action values without a search.  Only actions within 2·(max - min) of the last
+    depth's changes are searched deeper; all others, and those not searched in time, are shifted by
+    the change of the best of these.
+    """
+
+    def deepened(node: Any, deepest: int, end: float, values: Floats) -> Floats:
+        values, least = values.copy(), -np.inf
+        last, growth = 0.0, 8.0  # an action takes `growth` times as long with a move more
+        for depth in range(2, deepest + 1):
+            order = np.argsort(-values)
+            order = order[values[order] > least]
+            began = now()
+            if len(order) < 2 or began + 2 * last * growth > end:
+                break
+            found = search(*node, depth, end, order)[0]
+            taken = (now() - began) / len(order)
+            if depth > 2:  # the first two are too short to tell
+                growth = max(2.0, taken / last)
+            last = taken
+            known = order[~np.isnan(found[order])]
+            changes = found[known] - values[known]
+            if len(known):
+                values += changes[0]
+                values[known] = found[known]
+            if len(known) < len(order):
+                break
+            least = values.max() - 2 * (changes.max() - changes.min())
+        return values
+
+    return deepened
 
 
-_deepened = register_jitable(deepening(_search_board))
+_deepened = register_jitable(deepening(search))
 
 
 @compiled_loop
@@ -257,6 +233,6 @@ def search_for(
 ) -> Floats:
     """Search boards, given by rows `(n, 4)`, each for some seconds, from their values `(n, 4)`."""
     for i in range(len(boards)):
-        board = leaves, table, boards[i : i + 1]
-        values[i] = _deepened(board, values[i], deepest, now() + seconds)
+        node = leaves, table, boards[i : i + 1]
+        values[i] = _deepened(node, deepest, now() + seconds, values[i])
     return values

@@ -16,12 +16,10 @@ where q > 1, the max is over the actions whose r + V(s'') is at least two fifths
 that is positive), and a tile less likely than 1 in 5 leaves q - 2 moves, not q - 1, but at least 1.
 """
 
-import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from itertools import product
 from threading import current_thread
 from typing import Any
 
@@ -30,13 +28,11 @@ import numpy as np
 from baselines.agents import ValueAgent
 from baselines.ntuple.ntuple import NTuple
 from baselines.search.batched_expectimax import BatchedSearch
-from baselines.search.clock import now
-from baselines.search.compiled_expectimax import ALL, CompiledSearch, Order, deepening, left_after
+from baselines.search.compiled_expectimax import CompiledSearch
 from baselines.search.options import DEEPEST, SearchOptions
 from baselines.settings import check_memory, read_settings, usable_cores
 from tile_envs.agents import check_plays
 from tile_envs.base.checks import brief, checked_integer
-from tile_envs.base.compiled import Word
 from tile_envs.errors import UsageError
 from tile_envs.game import Floats, Game, Observations
 from tile_envs.sliding.chance import RANDOM
@@ -44,10 +40,8 @@ from tile_envs.sliding.game import SlidingGame
 from tile_envs.sliding.packed.tables import CELL_MASK
 
 MEBIBYTE, POOL = 1 << 20, "expectimax"
-DEEP = 4  # from this depth on, idle threads share the chance nodes of one board
-Search = Callable[..., Floats]
-"""Returns the action values `(n, 4)` of boards `(n, R, C)`, searched to a depth.  May follow:
-`end`, a time of `now` from which on values may be NaN, and `order`, the actions to search."""
+DEEP = 4  # from this depth on, idle threads share the new tiles of one board
+Search = CompiledSearch | BatchedSearch
 
 
 class Expectimax(ValueAgent):
@@ -90,7 +84,7 @@ class Expectimax(ValueAgent):
             if is_timed:  # compile before the time of a move begins
                 nothing = np.zeros((1, *game.shape), np.uint8)
                 for search in self._searches:
-                    search(nothing, 2, now()), search.deepened(nothing, 2, 0.0)
+                    search.deepened(nothing, 2, 0.0)
             if depth > 2 or is_timed:
                 self.games_at_once = max(16, 4 * threads)
         else:
@@ -104,9 +98,9 @@ class Expectimax(ValueAgent):
         boards = searched = self._game.rules.checked_boards(observations)
         if self._downgraded_from is not None:
             searched = downgrade(boards, self._downgraded_from)
-        is_compiled = isinstance(self._searches[0], CompiledSearch)
-        if is_compiled and len(boards) < len(self._searches):
-            values = self._search(self._divided, searched)
+        is_exact = isinstance(self._searches[0], CompiledSearch) and self._milliseconds is None
+        if is_exact and self._depth >= DEEP and len(boards) < len(self._searches):
+            values = self._divided(searched)
         else:
             values = self._shared(self._search, searched)
         if searched is not boards:  # two of the largest tile do not merge, but smaller ones do
@@ -117,14 +111,7 @@ class Expectimax(ValueAgent):
     def _search(self, search: Search, boards: Observations) -> Floats:
         if self._milliseconds is None:
             return search(boards, self._depth)
-        seconds = self._milliseconds / 1000
-        if isinstance(search, CompiledSearch):
-            return search.deepened(boards, self._depth, seconds)
-        values, deepened = np.zeros((len(boards), self._game.n_actions)), deepening(search)
-        for i, board in enumerate(boards[:, None]):
-            end = now() + seconds
-            values[i] = deepened(board, search(board, 1)[0], self._depth, end)
-        return values
+        return search.deepened(boards, self._depth, self._milliseconds / 1000)
 
     def _shared(self, search: Callable[..., Any], boards: Observations) -> Floats:
         """Return what all threads find together, each on some of the boards."""
@@ -138,33 +125,23 @@ class Expectimax(ValueAgent):
             values[turn::n] = part
         return values
 
-    def _divided(
-        self, boards: Observations, depth: int, end: float = math.inf, order: Order = ALL
-    ) -> Floats:
+    def _divided(self, boards: Observations) -> Floats:
         """Search boards one by one as a compiled search does, to the last bit, with all threads."""
-        if depth < DEEP:
-            return np.asarray(self._searches[0](boards, depth, end, order))
-        after, rewards, masks = self._game.afterstates(boards)
+
+        def best(search: Search, states: Observations) -> Floats:
+            highest = search(states, self._depth - 1).max(axis=1)
+            return np.where(highest == -np.inf, 0.0, highest)
+
+        (after, rewards, masks), spawn = self._game.afterstates(boards), self._game.distribution
         values = np.full(masks.shape, -np.inf)
-        for i, action in product(range(len(boards)), order):
-            if masks[i, action]:
-                value = np.float32(self._afterstate_value(after[i, action], depth - 1, end))
-                values[i, action] = value + np.float32(rewards[i, action])
+        for place in zip(*np.nonzero(masks), strict=True):
+            states, value = self._game.replies(after[place][None]).boards, 0.0
+            found, tiles = self._shared(best, states), (states - after[place]).max(axis=(1, 2))
+            for tile, chance in zip(spawn.tiles, spawn.probabilities, strict=True):
+                with_tile = found[tiles == tile].cumsum()  # summed up in the same order
+                value += chance * with_tile[-1] / len(with_tile)
+            values[place] = np.float32(value) + np.float32(rewards[place])
         return values
-
-    def _afterstate_value(self, after: Observations, left: int, end: float) -> float:
-        states, spawn, value = self._game.replies(after[None]).boards, self._game.distribution, 0.0
-        tiles = (states - after).max(axis=(1, 2))
-        for tile, chance in zip(spawn.tiles, spawn.probabilities, strict=True):
-            depth = 1 + int(left_after(Word(left), chance, end < math.inf))
-
-            def best(search: Search, states: Observations, depth: int = depth) -> Any:
-                highest = search(states, depth, end).max(axis=1)
-                return np.where(highest == -np.inf, 0.0, highest)
-
-            found = self._shared(best, states[tiles == tile])
-            value += chance * found.cumsum()[-1] / len(found)  # summed up in the same order
-        return value
 
 
 @cache

@@ -21,7 +21,7 @@ class SearchOptions:
             of Guei, Chen and Wu, 2021).
         threads: The number of threads. If not given, one for each core with an n-tuple network,
             whose search is compiled, else 1. They share boards; of a single one, a compiled search
-            of four moves or more shares the new tiles.
+            of four moves or more shares the new tiles, unless it has a time.
         table: The size of a thread's transposition table in MiB, where the search is compiled.
         samples: If above 0, the number of new tiles that are drawn for each afterstate, instead of
             weighting all, by random numbers that are the same in each run; the search is not

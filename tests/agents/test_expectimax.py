@@ -24,6 +24,7 @@ from baselines.solver.solve import solve
 from tile_envs.games import vector_env
 from tile_envs.sliding import RULES_2048, RULES_2584, Rules, SlidingGame
 from tile_envs.sliding.chance import NAMED
+from tile_envs.sliding.packed.kernels import rows_of
 
 LAST = LastCell()
 TILES_2048, TILES_2584 = SlidingGame(RULES_2048), SlidingGame(RULES_2584)
@@ -137,13 +138,12 @@ def test_a_timed_search_is_its_definition(spawned):
     made.state_dict()["weights"][:] -= 9  # so that actions differ much
     boards = np.random.default_rng(2).integers(1, 5, (9, 2, 3), np.uint8)
     boards[:, 0, 0] = 0
-    agent = Expectimax(made, game, threads=2, milliseconds=1)
+    tables, rows = CompiledSearch(made, game, 1 << 20)._current(), rows_of(game, boards)
     for depth in (2, 3, 4):
         expected = np.array([brute_force(made, game, board, depth, True) for board in boards])
         full = Expectimax(made, game, depth, table=1).action_values(boards)
         assert (depth == 2) == np.allclose(expected, full, rtol=1e-4)
-        for each in (agent._searches[0], agent._divided):
-            assert each(boards, depth, ends, ALL) == pytest.approx(expected, rel=1e-4)
+        assert search(*tables, rows, depth, ends, ALL) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (6, 2), (5, 5)])
@@ -205,7 +205,7 @@ def test_a_move_over_any_agent_is_late_by_one_evaluation_at_most(call, board, la
             time += call + board * len(observations)
             return super().action_values(observations)
 
-    for module in (batched_expectimax, compiled_expectimax, expectimax):
+    for module in (batched_expectimax, compiled_expectimax):
         monkeypatch.setattr(module, "now", lambda: time / 1000)
     agent = Clockwork(TILES_2048)
     search = Expectimax(agent, TILES_2048, 10, milliseconds=10)
@@ -228,7 +228,7 @@ def test_only_actions_of_close_values_are_searched_deeper():
         return np.where(here, found[depth - 2], -np.inf)[None]
 
     board, values = np.zeros((1, 4, 4), np.uint8), np.array([9, 5, 8, -np.inf])
-    deeper = deepening(search)(board, values, 9, clock.now() + 60)
+    deeper = deepening(search)((board,), 9, clock.now() + 60, values)
     assert deeper.tolist() == [0, -9, -2, -np.inf]
     assert asked == [(2, [0, 2, 1]), (3, [0, 2, 1]), (4, [0, 2])]
 
@@ -236,10 +236,10 @@ def test_only_actions_of_close_values_are_searched_deeper():
 def test_a_search_that_has_no_time_gives_up_and_leaves_no_trace():
     made = learner()
     boards, depth = vector_env(made.game, 20).reset(seed=0)[0], 3
-    search, other = (CompiledSearch(made, made.game, 1 << 20) for _ in range(2))
-    late = search(boards, depth, clock.now() - 1, ALL)
+    first, other = (CompiledSearch(made, made.game, 1 << 20) for _ in range(2))
+    late = search(*first._current(), rows_of(made.game, boards), depth, clock.now() - 1, ALL)
     assert np.isnan(late[made.game.legal_actions(boards) > 0]).all()
-    assert np.array_equal(search(boards, depth), other(boards, depth))
+    assert np.array_equal(first(boards, depth), other(boards, depth))
 
 
 RISING = RULES_2048.merges[:4]
