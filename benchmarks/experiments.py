@@ -115,15 +115,15 @@ FOR_SEARCH: Options = {
     "late_games": 100_000,  # after 30,000, games do not get far enough
     "averaging": 0.3,
 }
-_downgraded = partial(Games, downgrade=32768)
+_from_32768 = partial(Games, downgrade=32768)
 SEARCH = (
     _learner(
         "two cores, for search",
         GAME_2048,
         (
             *CLOSELY,
-            *(_downgraded(n, depth) for n, depth in ((10_000, 1), (300, 2), (1_000, 3), (100, 4))),
-            *(_downgraded(n, 10, milliseconds=t) for n, t in ((300, 1), (300, 10), (10, 100))),
+            *(_from_32768(n, depth) for n, depth in ((10_000, 1), (300, 2), (1_000, 3), (100, 4))),
+            *(_from_32768(n, 10, milliseconds=t) for n, t in ((300, 1), (300, 10), (10, 100))),
         ),
         settings=FOR_SEARCH,
         minutes=(240,),
